@@ -1,0 +1,48 @@
+// Tables as text: the one formatter for live sessions, files, `tpctl table` and `tpctl top --once`.
+#ifndef ANALYZER_PRESENT_TABLE_H_
+#define ANALYZER_PRESENT_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/query.pb.h"
+
+namespace tp {
+
+enum class TimeUnit { kChosenBySize, kSeconds, kMilliseconds, kMicroseconds };
+
+struct TextOptions {
+  std::string sort_by;             // Empty: the rows' default order. See SortRows.
+  int64_t row_limit = -1;          // Negative: all.
+  std::string header;
+  bool with_flops = false;
+  TimeUnit time_unit = TimeUnit::kChosenBySize;
+  bool top_level_events_only = false;  // Says so in the table; leaving rows out is Tabulate's work.
+  // Column widths in Unicode code points; nullopt: no limit.
+  std::optional<int> max_name_width = 55;
+  std::optional<int> max_shapes_width = 80;
+  std::optional<int> max_source_width = 75;
+};
+
+// "s", "ms", "us"; anything else is InvalidArgument.
+absl::StatusOr<TimeUnit> ParseTimeUnit(std::string_view text);
+
+// Sorts the rows of the table's view, stable on top of their order; InvalidArgument lists the keys that the view has.
+absl::Status SortRows(std::string_view key, query::Table* table);
+
+// The table of any view as text: of OPERATIONS, SPANS and KERNELS exactly as specified (section 5 and 6), of the others in the same
+// layout. Sorts a copy where asked.
+absl::StatusOr<std::string> FormatTable(const query::Table& table, const TextOptions& options);
+
+// One JSON object: {"view", "rows", "totals", "losses", "notes"}; whole ns. Valid JSON whatever the names hold.
+absl::StatusOr<std::string> FormatJson(const query::Table& table, const TextOptions& options);
+
+// A title line and a line per row (RFC 4180); whole ns.
+absl::StatusOr<std::string> FormatCsv(const query::Table& table, const TextOptions& options);
+
+}  // namespace tp
+
+#endif  // ANALYZER_PRESENT_TABLE_H_

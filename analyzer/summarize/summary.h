@@ -1,0 +1,87 @@
+// The running summary of one recording: fed its records in any order and as late as may be, it always gives the summary that an
+// analysis of all of them at once would give (but for what had to be let go, which it counts).
+//
+//   Summary summary(&strings, limits);
+//   summary.AddSpan(...); summary.AddActivity(...); summary.AddLaunchOperation(...);   // as records come
+//   query::Table table = Tabulate({&summary}, options, now_ns);                        // costs the number of groups
+//
+// Live sources are fed batch by batch, files all at once: one implementation. Not thread-safe: one thread at a time.
+#ifndef ANALYZER_SUMMARIZE_SUMMARY_H_
+#define ANALYZER_SUMMARIZE_SUMMARY_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "analyzer/model/recording.h"
+#include "analyzer/model/string_table.h"
+#include "proto/query.pb.h"
+
+namespace tp {
+
+// Bounds on what a summary keeps beside its groups. What no longer fits is let go oldest first; sums stay right, late records that
+// refer to what was let go are counted in `Missed`.
+struct SummaryLimits {
+  size_t spans = 1 << 20;         // Kept for nesting and for late device work.
+  size_t correlations = 1 << 20;  // Launches kept for late device work.
+  size_t groups = 1 << 16;        // Further ones fall under "(other)".
+};
+
+// Records that are not in the sums, and why.
+struct Missed {
+  uint64_t end_before_start = 0;
+  uint64_t before_launch = 0;       // Device work that starts before its own launch.
+  uint64_t outside_recording = 0;   // Times before capturing began, or far outside the session.
+  uint64_t launch_let_go = 0;       // Device work whose launch was too long ago: in the sums, without an operation.
+  uint64_t operation_let_go = 0;    // Device work whose operation was too long ago: likewise.
+};
+
+class Summary {
+ public:
+  // `strings` outlives the summary.
+  explicit Summary(const StringTable* strings, const SummaryLimits& limits = {});
+  ~Summary();
+  Summary(Summary&&) noexcept;
+  Summary& operator=(Summary&&) noexcept;
+
+  // Records that end before this, or start later than a day after now, are kept out of the sums. 0: unknown, all are in.
+  void SetRecordingStart(int64_t start_ns);
+
+  // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
+  void AddSpan(const Span& span);
+  // Ends a span that was added open; one that is not known yet ends when it is added.
+  void CloseSpan(uint64_t id, int64_t end_ns);
+  // A kernel, copy, fill, call or device annotation.
+  void AddActivity(const DeviceActivity& activity);
+  // The call with this correlation id was made while `operation` was the innermost open span.
+  void AddLaunchOperation(uint64_t correlation, uint64_t operation);
+
+  const Missed& missed() const;
+  // Device work that belongs to no operation.
+  uint64_t unattributed_count() const;
+  int64_t unattributed_ns() const;
+  // All device work.
+  int64_t device_time_ns() const;
+  size_t memory_bytes() const;
+
+ private:
+  friend class Tabulation;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct TableOptions {
+  query::View view = query::OPERATIONS;
+  bool group_by_shape = false;
+  uint32_t group_by_stack = 0;
+  bool top_level = false;
+};
+
+// The rows of one view over one or several recordings (several processes: groups with the same key are one row). Spans that are open
+// count as ending at `now_ns`. Fills rows, totals and devices; processes, losses and notes are the caller's.
+query::Table Tabulate(std::span<const Summary* const> summaries, const TableOptions& options,
+                      int64_t now_ns);
+
+}  // namespace tp
+
+#endif  // ANALYZER_SUMMARIZE_SUMMARY_H_
