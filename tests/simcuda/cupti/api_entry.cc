@@ -16,7 +16,8 @@ thread_local CUptiResult last_error = CUPTI_SUCCESS;
 }  // namespace
 
 CUptiResult Result(CUptiResult result) {
-  if (result != CUPTI_SUCCESS) last_error = result;
+  // Like the real library, which remembers nothing before it has found a driver.
+  if (result != CUPTI_SUCCESS && FindDriver() != nullptr) last_error = result;
   return result;
 }
 
@@ -24,7 +25,6 @@ CUptiResult Enter(const char* function) { return Result(ActiveFaults().ErrorOf(f
 
 CUptiResult EnterWithDriver(const char* function) {
   if (const CUptiResult fault = Enter(function); fault != CUPTI_SUCCESS) return fault;
-  // The real library does not keep this one as the last error.
   return AttachToDriver() != nullptr ? CUPTI_SUCCESS : CUPTI_ERROR_UNKNOWN;
 }
 

@@ -73,7 +73,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid_bytes,
     next = reinterpret_cast<uint8_t*>(*record) + previous_bytes;
   }
   // The end of a buffer is no error to remember.
-  if (next + sizeof(CUpti_ActivityKind) > end) return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  if (next >= end) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   auto* candidate = reinterpret_cast<CUpti_Activity*>(next);
   const size_t bytes = simcupti::RecordBytes(candidate->kind);
   if (bytes == 0) return CUPTI_ERROR_INVALID_KIND;

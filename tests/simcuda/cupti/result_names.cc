@@ -80,8 +80,9 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   return Tell(result, text);
 }
 
-// The name again, as the real library has it for most codes.
+// The name again, as the real library has it for most codes. It knows no wrong number here.
 CUptiResult cuptiGetErrorMessage(CUptiResult result, const char** text) {
   SIMCUPTI_ENTER();
-  return Tell(result, text);
+  const CUptiResult told = Tell(result, text);
+  return text != nullptr ? CUPTI_SUCCESS : told;
 }
