@@ -70,7 +70,7 @@ CUptiResult Flush(uint32_t flag) {
   if (!BufferCallbacksRegistered()) return Result(CUPTI_ERROR_INVALID_OPERATION);
   const bool forced = (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0;
   const uint64_t start_ns = NowNs();
-  FindDriver()->deliver(false);
+  DeliverWork(false);
   if (forced) EndAllGraphs();
   FlushLanes(forced);
   NoteOverhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start_ns, NowNs());

@@ -252,6 +252,12 @@ TEST_F(ActivityBuffers, TheClientMayFlushInsideItsCallbacks) {
   EXPECT_EQ(test_client::RuntimeCalls().size(), 7u);
 }
 
+TEST_F(ActivityBuffers, AFlushInsideADeliveryDoesNotCallBackIntoTheDriver) {
+  test_client::Change({.on_request = [] { cuptiActivityFlushAll(0); }});
+  fake_driver::Complete(fake_driver::Kernel(1));
+  EXPECT_EQ(fake_driver::TimesAsked(), 0);
+}
+
 TEST_F(ActivityBuffers, OtherThreadsGoOnWhileTheClientIsGivenABuffer) {
   std::mutex mutex;
   std::condition_variable changed;

@@ -143,7 +143,7 @@ class Returns {
       if (period_.count() > 0 && next_look <= Clock::now()) {
         lock.unlock();
         // Work that has completed may be what a full buffer was waiting for.
-        if (const simcuda::Driver* driver = FindDriver()) driver->deliver(false);
+        DeliverWork(false);
         lock.lock();
         next_look = Clock::now() + period_;
         continue;

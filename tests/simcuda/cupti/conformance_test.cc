@@ -25,7 +25,7 @@ class Conformance : public testing::Test {
  protected:
   void SetUp() override {
     if (real_library::Open() == nullptr) {
-      GTEST_SKIP() << "no libcupti.so.13 under " << CUDA_HOME << ": " << dlerror();
+      GTEST_SKIP() << real_library::WhyNot();
     }
     ASSERT_NE(REAL(cuptiActivityGetNextRecord), &cuptiActivityGetNextRecord);
   }

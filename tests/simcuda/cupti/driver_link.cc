@@ -22,6 +22,7 @@ std::atomic<const simcuda::Driver*> known_driver{nullptr};
 std::atomic<bool> attached{false};
 std::atomic<uint64_t (*)()> timestamp_callback{nullptr};
 thread_local int own_calls = 0;
+thread_local int deliveries = 0;
 
 SetObserver FindSetObserver() {
   return reinterpret_cast<SetObserver>(DriverSymbol("simcuda_set_observer"));
@@ -73,6 +74,14 @@ void DetachFromDriver() {
 OwnCalls::OwnCalls() { ++own_calls; }
 OwnCalls::~OwnCalls() { --own_calls; }
 bool OwnCalls::Active() { return own_calls != 0; }
+
+InDelivery::InDelivery() { ++deliveries; }
+InDelivery::~InDelivery() { --deliveries; }
+
+void DeliverWork(bool wait) {
+  if (deliveries != 0) return;
+  if (const simcuda::Driver* driver = FindDriver()) driver->deliver(wait);
+}
 
 uint64_t NowNs() {
   if (auto* callback = timestamp_callback.load(std::memory_order_acquire)) return callback();

@@ -36,6 +36,20 @@ class OwnCalls {
   static bool Active();
 };
 
+// While one of these lives, this thread is inside the driver's delivery of device work and must not
+// call back into the driver.
+class InDelivery {
+ public:
+  InDelivery();
+  ~InDelivery();
+  InDelivery(const InDelivery&) = delete;
+  InDelivery& operator=(const InDelivery&) = delete;
+};
+
+// Has the driver tell of all work that has ended (with `wait`: of all that was submitted), except
+// from inside such a delivery.
+void DeliverWork(bool wait);
+
 // Nanoseconds on the clock that records carry: the client's timestamp callback if there is one,
 // else the driver's clock, else CLOCK_REALTIME.
 uint64_t NowNs();

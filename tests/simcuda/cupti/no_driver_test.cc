@@ -93,7 +93,7 @@ TEST(NoDriver, CudaIsNotHereAndThisShowsInEnableAndSubscribe) {
 TEST(NoDriver, TheRealLibraryAnswersTheSame) {
   ASSERT_NE(Simulated(), nullptr) << dlerror();
   if (real_library::Open() == nullptr) {
-    GTEST_SKIP() << "no libcupti.so.13 under " << CUDA_HOME << ": " << dlerror();
+    GTEST_SKIP() << real_library::WhyNot();
   }
   if (void* driver = dlopen("libcuda.so.1", RTLD_NOW)) {
     dlclose(driver);

@@ -37,7 +37,7 @@ void ApiEnter(simcuda::ApiCall* call) {
 void ApiExit(simcuda::ApiCall* call) {
   if (OwnCalls::Active()) return;
   if (call->symbol_name != nullptr && !call->nested && KernelsAreSerialized(call->context_id)) {
-    FindDriver()->deliver(true);
+    DeliverWork(true);
   }
   if (IsSuccessfulInit(*call)) {
     RecordDevicesOnce();
@@ -50,7 +50,10 @@ void ApiExit(simcuda::ApiCall* call) {
   if (ApiCallRecorded(call->domain, FlagsOf(*call), call->context_id)) RecordApiCall(*call);
 }
 
-void DeviceWorkDone(const simcuda::DeviceWork& work) { RecordDeviceWork(work); }
+void DeviceWorkDone(const simcuda::DeviceWork& work) {
+  const InDelivery in_delivery;
+  RecordDeviceWork(work);
+}
 
 void Synchronized(const simcuda::Synchronization& synchronization) {
   EndGraphsBefore(synchronization);

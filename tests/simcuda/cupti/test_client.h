@@ -23,7 +23,7 @@ struct ReturnedBuffer {
 struct Settings {
   size_t buffer_bytes = 64 * 1024;
   size_t max_records = 0;
-  bool refuse = false;               // Lend no buffer.
+  bool refuse = false;                         // Lend no buffer.
   std::function<void()> on_request = nullptr;  // Called in the callbacks.
   std::function<void()> on_complete = nullptr;
 };
