@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <iterator>
 #include <mutex>
 #include <string>
@@ -30,9 +31,14 @@ thread_local bool in_callback = false;
 
 static_assert(CUPTI_CBID_RESOURCE_SIZE <= 64 && CUPTI_CBID_NVTX_SIZE <= 64);
 
-std::mutex& SubscriptionMutex() {
-  static auto* const mutex = new std::mutex;
-  return *mutex;
+struct Subscriptions {
+  std::mutex mutex;
+  std::deque<CUpti_Subscriber_st> all;  // That there ever were.
+};
+
+Subscriptions& GlobalSubscriptions() {
+  static auto* const subscriptions = new Subscriptions;
+  return *subscriptions;
 }
 
 bool IsApi(CUpti_CallbackDomain domain) {
@@ -80,7 +86,7 @@ CUptiResult Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc cal
   if (params != nullptr && params->structSize < CUpti_SubscriberParams_STRUCT_SIZE) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  std::lock_guard lock(SubscriptionMutex());
+  std::lock_guard lock(GlobalSubscriptions().mutex);
   const CUpti_SubscriberHandle holder = current.load();
   if (holder != nullptr || ActiveFaults().busy_subscriber) {
     if (params != nullptr) {
@@ -89,7 +95,8 @@ CUptiResult Subscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc cal
     }
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
-  auto* fresh = new CUpti_Subscriber_st{callback, user_data, "CUPTI"};
+  CUpti_Subscriber_st* fresh = &GlobalSubscriptions().all.emplace_back();
+  *fresh = {callback, user_data, "CUPTI"};
   if (params != nullptr && params->subscriberName != nullptr) {
     fresh->name = std::string("CUPTI for ") +
                   std::string(params->subscriberName, 0, CUPTI_SUBSCRIBER_NAME_MAX_LEN);
@@ -129,7 +136,7 @@ void CallBackForApi(simcuda::ApiCall* call, CUpti_ApiCallbackSite site) {
 }
 
 void RemoveSubscriber() {
-  std::lock_guard lock(SubscriptionMutex());
+  std::lock_guard lock(GlobalSubscriptions().mutex);
   SetAllEnabled(false);
   current.store(nullptr, std::memory_order_release);
 }

@@ -3,8 +3,10 @@
 #include <cupti.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/simcuda/cupti/fake_driver.h"
@@ -309,10 +311,14 @@ TEST_F(Subscriber, FinalizeInsideAnExitCallbackIsAllowed) {
 
 TEST_F(Subscriber, FinalizeInsideACompletionCallbackDoesNotHang) {
   ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME), CUPTI_SUCCESS);
-  test_client::Change({.max_records = 1, .on_complete = [] { cuptiFinalize(); }});
+  std::atomic<bool> finalized{false};
+  test_client::Change({.max_records = 1, .on_complete = [&] {
+                         cuptiFinalize();
+                         finalized = true;
+                       }});
   fake_driver::Call(ApiDomain::kRuntime, kMalloc);
-  while (fake_driver::HasObserver()) {
-  }
+  while (!finalized) std::this_thread::yield();
+  EXPECT_FALSE(fake_driver::HasObserver());
   test_client::Start();
   ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME), CUPTI_SUCCESS);
   fake_driver::Call(ApiDomain::kRuntime, kMalloc);
