@@ -258,6 +258,14 @@ TEST_F(ActivityBuffers, AFlushInsideADeliveryDoesNotCallBackIntoTheDriver) {
   EXPECT_EQ(fake_driver::TimesAsked(), 0);
 }
 
+TEST_F(ActivityBuffers, ABufferLentWhileTheClientFinalizesIsNotGivenToTheNextClient) {
+  test_client::Change({.on_request = [] { cuptiFinalize(); }});
+  CallRuntime();
+  test_client::Start();
+  ASSERT_EQ(cuptiActivityFlushAll(kForced), CUPTI_SUCCESS);
+  EXPECT_TRUE(test_client::Returned().empty());
+}
+
 TEST_F(ActivityBuffers, OtherThreadsGoOnWhileTheClientIsGivenABuffer) {
   std::mutex mutex;
   std::condition_variable changed;

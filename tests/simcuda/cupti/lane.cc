@@ -65,6 +65,7 @@ void Lane::WriteBytes(const void* record, size_t bytes, RecordOrigin origin,
       spare_.pop_back();
       break;
     }
+    const uint64_t generation = generation_;
     lock.unlock();
     std::unique_ptr<ClientBuffer> fresh = RequestClientBuffer(bytes);
     if (fresh == nullptr) {
@@ -72,6 +73,8 @@ void Lane::WriteBytes(const void* record, size_t bytes, RecordOrigin origin,
       return;
     }
     lock.lock();
+    // The client that lent it has finalized meanwhile: a later one must not be given it.
+    if (generation != generation_) return;
     if (current_ == nullptr) {
       current_ = std::move(fresh);
     } else {
@@ -125,6 +128,7 @@ void Lane::TakeBuffers(bool forced, std::vector<std::unique_ptr<ClientBuffer>>* 
 
 void Lane::Discard() {
   std::lock_guard lock(mutex_);
+  ++generation_;
   current_.reset();
   withheld_.clear();
   spare_.clear();

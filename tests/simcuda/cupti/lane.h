@@ -81,6 +81,7 @@ class Lane {
   std::unique_ptr<ClientBuffer> current_;
   std::vector<std::unique_ptr<ClientBuffer>> withheld_;  // Full, but with work that still runs.
   std::vector<std::unique_ptr<ClientBuffer>> spare_;     // Empty: several threads asked at once.
+  uint64_t generation_ = 0;                              // Grows when everything is forgotten.
   std::multimap<WorkKey, Place> running_;
   std::multimap<WorkKey, char> given_away_running_;
 };

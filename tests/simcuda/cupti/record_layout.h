@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace simcupti {
 
@@ -19,6 +20,10 @@ struct RecordLayout {
   std::array<size_t, CUPTI_ACTIVITY_KIND_COUNT> bytes;
 };
 
+// By the toolkit's version, "12.4"; nullptr for one that is not known.
+const RecordLayout* LayoutOfToolkit(std::string_view version);
+
+// The layout in use.
 const RecordLayout& CurrentLayout();
 
 // 0 for a kind that has no records, also for numbers that are no kind.
