@@ -4,9 +4,8 @@
 // list, separated by commas:
 //
 //   drop_every=N             every Nth record, of whatever kind, is dropped and counted as dropped
-//   late_buffers_ms=N        a full or flushed buffer reaches the client N milliseconds later; a
-//   plain flush does not wait for
-//                            it, a forced one hands over at once
+//   late_buffers_ms=N        a full or flushed buffer reaches the client N milliseconds later;
+//                            a plain flush does not wait for it, a forced one hands over at once
 //   busy_subscriber          cuptiSubscribe answers that another tool is there
 //   error=FUNCTION:CODE      that function of the API returns CODE (a number) and does nothing
 //   error=FUNCTION:CODE:after=N   the same, after N calls that worked
