@@ -1,0 +1,58 @@
+// The daemon's side of one collector's connection: reads what wire.proto says, feeds the session of
+// the process, acknowledges.
+#ifndef ANALYZER_SERVE_COLLECTOR_PEER_H_
+#define ANALYZER_SERVE_COLLECTOR_PEER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "analyzer/serve/connection.h"
+#include "analyzer/serve/session.h"
+#include "analyzer/serve/session_store.h"
+#include "google/protobuf/arena.h"
+
+namespace tp {
+
+class CollectorPeer {
+ public:
+  // A collector has answered a Flush: all that it had is in its session.
+  using OnFlushed = std::function<void(CollectorPeer* peer, uint64_t token)>;
+
+  // All outlive the peer. `arena` holds one message at a time and is shared by the peers.
+  CollectorPeer(Connection* connection, const Credentials& credentials, SessionStore* store,
+                google::protobuf::Arena* arena, OnFlushed on_flushed)
+      : connection_(connection),
+        credentials_(credentials),
+        store_(store),
+        arena_(arena),
+        on_flushed_(std::move(on_flushed)) {}
+
+  // An error ends the connection.
+  absl::Status Take(std::string_view message);
+  // Acknowledges the batches of the turn.
+  void TurnEnd() { Acknowledge(); }
+  void Drained() { Acknowledge(); }
+  // The connection is closed: the session goes on without.
+  void Closed();
+
+  void Flush(uint64_t token);
+  Session* session() const { return session_; }
+
+ private:
+  absl::Status Greet(const wire::Hello& hello);
+  void Acknowledge();
+
+  Connection* connection_;
+  Credentials credentials_;
+  SessionStore* store_;
+  google::protobuf::Arena* arena_;
+  OnFlushed on_flushed_;
+  Session* session_ = nullptr;
+  uint64_t acknowledged_ = 0;
+};
+
+}  // namespace tp
+
+#endif  // ANALYZER_SERVE_COLLECTOR_PEER_H_

@@ -1,0 +1,46 @@
+// The daemon's Unix socket in the file system: made so that only its user can reach it, and that
+// two daemons never share or steal it.
+//
+// The folder is made with mode 0700, the socket with 0600. Beside it a lock file (PATH.lock) is
+// held for the daemon's life. A socket that nobody listens on is taken over. What is refused, with
+// a status that says why: a path where a daemon listens, one that is not a socket, and one in the
+// hands of another user.
+#ifndef ANALYZER_SERVE_LISTENING_SOCKET_H_
+#define ANALYZER_SERVE_LISTENING_SOCKET_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "analyzer/serve/file_descriptor.h"
+
+namespace tp {
+
+class ListeningSocket {
+ public:
+  // `path` must be absolute, for the socket to be found again at the end. The socket does not
+  // block.
+  static absl::StatusOr<ListeningSocket> Open(const std::string& path);
+  ListeningSocket(ListeningSocket&&) noexcept = default;
+  ListeningSocket& operator=(ListeningSocket&&) noexcept = default;
+
+  int fd() const { return socket_.get(); }
+  const std::string& path() const { return path_; }
+  // Stops listening and removes the socket from the file system, if it is still this one. The lock
+  // stays held.
+  void Close();
+
+ private:
+  ListeningSocket() = default;
+
+  std::string path_;
+  FileDescriptor lock_;
+  FileDescriptor socket_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace tp
+
+#endif  // ANALYZER_SERVE_LISTENING_SOCKET_H_

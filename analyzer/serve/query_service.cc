@@ -1,0 +1,171 @@
+#include "analyzer/serve/query_service.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "analyzer/summarize/summary.h"
+
+namespace tp {
+namespace {
+
+constexpr size_t kMostNamed = 10;
+
+bool MaySee(const Credentials& asker, const Session& session) {
+  return asker.uid == 0 || asker.uid == session.uid();
+}
+
+bool IsRunning(const query::Process& process) { return process.state() != query::GONE; }
+
+std::string StateWord(const query::Process& process) {
+  switch (process.state()) {
+    case query::DORMANT:
+      return "dormant";
+    case query::CAPTURING:
+      return "capturing";
+    case query::DISABLED:
+      return "disabled";
+    case query::DETACHED:
+      return "detached";
+    case query::GONE:
+      return "gone";
+    default:
+      return "state unknown";
+  }
+}
+
+std::string KnownProcesses(const query::Processes& known) {
+  if (known.processes().empty()) return "no process of yours has connected yet";
+  std::vector<std::string> names;
+  for (const query::Process& process : known.processes()) {
+    if (names.size() == kMostNamed) break;
+    names.push_back(absl::StrCat(
+        process.pid(), " (", process.command().substr(0, 40), ", ", StateWord(process),
+        ", last seen ", (known.now_ns() - process.last_seen_ns()) / 1'000'000'000, " s ago)"));
+  }
+  std::string text = "known: " + absl::StrJoin(names, ", ");
+  if (const size_t more = static_cast<size_t>(known.processes_size()) - names.size(); more > 0) {
+    absl::StrAppend(&text, " and ", more, " more");
+  }
+  return text;
+}
+
+void AddLosses(const std::vector<query::Process>& processes, query::Table* table) {
+  std::map<std::pair<std::string, std::string>, uint64_t> sums;
+  for (const query::Process& process : processes) {
+    for (const query::Loss& loss : process.losses())
+      sums[{loss.kind(), loss.cause()}] += loss.count();
+  }
+  for (const auto& [what, count] : sums) {
+    query::Loss* loss = table->add_losses();
+    loss->set_kind(what.first);
+    loss->set_cause(what.second);
+    loss->set_count(count);
+  }
+}
+
+void AddNotes(const std::vector<query::Process>& processes, const std::vector<pid_t>& late,
+              query::Table* table) {
+  uint64_t unattributed = 0;
+  int64_t unattributed_ns = 0;
+  for (const query::Process& process : processes) {
+    unattributed += process.unattributed_count();
+    unattributed_ns += process.unattributed_ns();
+  }
+  if (unattributed > 0) {
+    table->add_notes(absl::StrCat("device work without a known operation: ", unattributed,
+                                  " records, ", unattributed_ns, " ns"));
+  }
+  for (const query::Process& process : processes) {
+    const std::string prefix =
+        processes.size() > 1 ? absl::StrCat("pid ", process.pid(), ": ") : std::string();
+    if (process.state() != query::CAPTURING && process.state() != query::GONE &&
+        !process.reason().empty()) {
+      table->add_notes(prefix + process.reason());
+    }
+    for (const std::string& note : process.notes()) table->add_notes(prefix + note);
+  }
+  for (const pid_t pid : late) {
+    table->add_notes(
+        absl::StrCat("pid ", pid, " did not answer in time: its latest events may be missing"));
+  }
+}
+
+}  // namespace
+
+query::Response ErrorResponse(std::string message) {
+  query::Response response;
+  response.mutable_error()->set_message(std::move(message));
+  return response;
+}
+
+query::Processes DescribeProcesses(const SessionStore& store, const Credentials& asker,
+                                   int64_t now_ns) {
+  std::vector<query::Process> processes;
+  for (const auto& session : store.sessions()) {
+    if (MaySee(asker, *session)) processes.push_back(session->Describe());
+  }
+  std::stable_sort(processes.begin(), processes.end(),
+                   [](const query::Process& left, const query::Process& right) {
+                     if (IsRunning(left) != IsRunning(right)) return IsRunning(left);
+                     if (IsRunning(left)) return left.pid() < right.pid();
+                     return left.last_seen_ns() > right.last_seen_ns();
+                   });
+  query::Processes answer;
+  for (query::Process& process : processes) *answer.add_processes() = std::move(process);
+  answer.set_now_ns(now_ns);
+  return answer;
+}
+
+absl::StatusOr<std::vector<const Session*>> SessionsConcerned(const SessionStore& store,
+                                                              const Credentials& asker,
+                                                              int64_t pid) {
+  std::vector<const Session*> concerned;
+  for (const auto& session : store.sessions()) {
+    if (!MaySee(asker, *session) || (pid != 0 && session->pid() != pid)) continue;
+    // Of several that had the number, the latest is meant.
+    if (pid != 0) concerned.clear();
+    concerned.push_back(session.get());
+  }
+  if (pid != 0 && concerned.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("no process ", pid, " is traced here; ",
+                     KnownProcesses(DescribeProcesses(store, asker, MonotonicNow()))));
+  }
+  return concerned;
+}
+
+query::Response MakeTable(const SessionStore& store, const Credentials& asker,
+                          const query::TableRequest& request, const std::vector<pid_t>& late,
+                          int64_t now_ns) {
+  const absl::StatusOr<std::vector<const Session*>> concerned =
+      SessionsConcerned(store, asker, request.pid());
+  if (!concerned.ok()) return ErrorResponse(std::string(concerned.status().message()));
+  if (!query::View_IsValid(request.view())) {
+    return ErrorResponse("this daemon does not know the view; is it older than the tool?");
+  }
+  std::vector<const Summary*> summaries;
+  std::vector<query::Process> processes;
+  for (const Session* session : *concerned) {
+    summaries.push_back(&session->summary());
+    processes.push_back(session->Describe());
+  }
+  const TableOptions options{.view = request.view(),
+                             .group_by_shape = request.group_by_shape(),
+                             .group_by_stack = request.group_by_stack(),
+                             .top_level = request.top_level()};
+  query::Response response;
+  query::Table* table = response.mutable_table();
+  *table = Tabulate(summaries, options, now_ns);
+  table->set_view(request.view());
+  table->set_now_ns(now_ns);
+  AddLosses(processes, table);
+  AddNotes(processes, late, table);
+  for (query::Process& process : processes) *table->add_processes() = std::move(process);
+  return response;
+}
+
+}  // namespace tp

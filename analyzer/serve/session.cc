@@ -1,0 +1,207 @@
+#include "analyzer/serve/session.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "analyzer/present/utf8.h"
+#include "analyzer/serve/traced_process.h"
+
+namespace tp {
+namespace {
+
+constexpr int kMaxNotes = 16;
+constexpr size_t kMaxTextBytes = 4096;
+
+// Texts that are kept and shown are cut: the collector's are short, and others are nobody's to
+// believe.
+std::string Shown(std::string_view text) { return ValidUtf8(text.substr(0, kMaxTextBytes)); }
+
+wire::Hello Bounded(const wire::Hello& hello) {
+  wire::Hello bounded = hello;
+  bounded.clear_acknowledged();  // Has gone into the losses.
+  for (std::string* text : {bounded.mutable_command(), bounded.mutable_executable(),
+                            bounded.mutable_cupti_path(), bounded.mutable_collector_version()}) {
+    if (text->size() > kMaxTextBytes) text->resize(kMaxTextBytes);
+  }
+  bounded.DiscardUnknownFields();
+  return bounded;
+}
+
+ClockReading Reading(const wire::ClockPair& pair) {
+  return {.host_ns = pair.host_ns(), .cupti_ns = pair.cupti_ns(), .bracket_ns = pair.bracket_ns()};
+}
+
+}  // namespace
+
+Session::Session(const Credentials& peer, const wire::Hello& hello, const SessionLimits& limits,
+                 int64_t now_ns)
+    : credentials_(peer),
+      claimed_start_ticks_(hello.start_time_ticks()),
+      start_ticks_(ProcessStartTicks(peer.pid)),
+      connected_ns_(now_ns),
+      last_seen_ns_(now_ns),
+      strings_(std::make_unique<StringTable>()),
+      names_(strings_.get(), limits.names),
+      summary_(std::make_unique<Summary>(strings_.get(), limits.summary)) {
+  summary_->SetProcess(peer.pid);
+}
+
+bool Session::IsProcess(const Credentials& peer, const wire::Hello& hello) const {
+  return credentials_.pid == peer.pid && credentials_.uid == peer.uid &&
+         claimed_start_ticks_ == hello.start_time_ticks();
+}
+
+bool Session::IsContinuedBy(const Credentials& peer, const wire::Hello& hello) const {
+  if (!IsProcess(peer, hello) || goodbye_.has_value() || replaced_) return false;
+  // The one that was here before captured from another moment on. Zero: not told.
+  return hello.capture_start_ns() == 0 || hello_.capture_start_ns() == 0 ||
+         hello.capture_start_ns() == hello_.capture_start_ns();
+}
+
+void Session::Greet(const wire::Hello& hello, bool new_connection, int64_t now_ns) {
+  last_seen_ns_ = now_ns;
+  if (new_connection) {
+    ++connections_;
+    losses_.Greeted(hello);
+  }
+  hello_ = Bounded(hello);
+  clock_.Add(Reading(hello.clock()));
+  if (hello.capture_start_ns() > 0) summary_->SetRecordingStart(hello.capture_start_ns());
+}
+
+absl::Status Session::Add(const wire::Strings& strings) { return names_.Add(strings); }
+
+absl::Status Session::Add(const wire::Batch& batch) {
+  if (batch.sequence() > 0 && batch.sequence() <= losses_.last_sequence()) {
+    losses_.IsNew(batch.sequence());
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<EventCounts> counts = DecodeBatch(batch, &names_, clock_, *summary_);
+  if (!counts.ok()) return counts.status();
+  losses_.IsNew(batch.sequence());
+  losses_.Received(*counts);
+  return absl::OkStatus();
+}
+
+void Session::Told(const wire::Status& status) {
+  losses_.Told(status);
+  clock_.Add(Reading(status.clock()));
+  state_ = status.state();
+  status_ = wire::Status();
+  status_.set_reason(status.reason().substr(0, kMaxTextBytes));
+  status_.set_collector_cpu_ns(status.collector_cpu_ns());
+  status_.set_memory_bytes(status.memory_bytes());
+  for (int i = 0; i < std::min(status.notes_size(), kMaxNotes); ++i) {
+    status_.add_notes(status.notes(i).substr(0, kMaxTextBytes));
+  }
+}
+
+void Session::Disconnected(int64_t now_ns) {
+  peer_ = nullptr;
+  last_seen_ns_ = now_ns;
+}
+
+bool Session::HasEnded() const {
+  if (connected()) return false;
+  if (replaced_ || goodbye_ == wire::Goodbye::EXIT) return true;
+  // One that this machine does not show (another pid namespace) ends with its connection.
+  return !start_ticks_.has_value() || ProcessStartTicks(credentials_.pid) != start_ticks_;
+}
+
+size_t Session::memory_bytes() const {
+  return sizeof(*this) + strings_->memory_bytes() + summary_->memory_bytes();
+}
+
+std::string Session::Name() const {
+  std::string command = ValidUtf8(std::string_view(hello_.command()).substr(0, 60));
+  for (char& c : command) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return absl::StrCat(credentials_.pid, " (", command, ")");
+}
+
+query::Process Session::Describe() const {
+  query::Process process;
+  process.set_pid(credentials_.pid);
+  process.set_uid(credentials_.uid);
+  process.set_command(Shown(hello_.command()));
+  process.set_cupti_version(hello_.cupti_version());
+  process.set_driver_version(hello_.driver_version());
+  process.set_rank(hello_.rank());
+  process.set_attached(hello_.attached());
+  process.set_connected_ns(connected_ns_);
+  process.set_last_seen_ns(last_seen_ns_);
+  process.set_collector_cpu_ns(status_.collector_cpu_ns());
+  process.set_collector_memory_bytes(connected() ? status_.memory_bytes() : 0);
+
+  process.set_reason(Shown(status_.reason()));
+  if (HasEnded()) {
+    process.set_state(query::GONE);
+    if (replaced_) process.set_reason("another program or collector took its place in the process");
+  } else if (!connected() && goodbye_ == wire::Goodbye::DETACHED) {
+    process.set_state(query::DETACHED);
+  } else if (!connected()) {
+    process.set_state(query::PROCESS_STATE_UNKNOWN);
+    process.set_reason("its collector's connection ended, the process still runs");
+  } else if (state_ == wire::DORMANT) {
+    process.set_state(query::DORMANT);
+  } else if (state_ == wire::CAPTURING) {
+    process.set_state(query::CAPTURING);
+  } else if (state_ == wire::DISABLED) {
+    process.set_state(query::DISABLED);
+  } else {
+    process.set_state(query::PROCESS_STATE_UNKNOWN);
+    if (process.reason().empty()) process.set_reason("its collector has not told its state yet");
+  }
+
+  for (const int kind : {wire::OPERATION, wire::KERNEL, wire::COPY, wire::FILL, wire::RUNTIME_CALL,
+                         wire::DRIVER_CALL}) {
+    query::KindCount* events = process.add_events();
+    events->set_kind(KindWord(kind));
+    events->set_count(losses_.received()[kind]);
+  }
+  for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
+    *process.add_losses() = std::move(loss);
+  }
+  process.set_device_time_ns(summary_->device_time_ns());
+  process.set_unattributed_count(summary_->unattributed_count());
+  process.set_unattributed_ns(summary_->unattributed_ns());
+  AddNotes(&process);
+  return process;
+}
+
+void Session::AddNotes(query::Process* process) const {
+  for (const std::string& note : status_.notes()) process->add_notes(Shown(note));
+  if (hello_.pid() != credentials_.pid) {
+    process->add_notes(
+        absl::StrCat("calls itself pid ", hello_.pid(), " (in a pid namespace of its own)"));
+  }
+  const auto count = [&](uint64_t number, std::string_view what) {
+    if (number > 0) {
+      process->add_notes(absl::StrCat(number, " ", absl::string_view(what.data(), what.size())));
+    }
+  };
+  const Missed missed = summary_->missed();
+  count(missed.end_before_start, "records end before they start: left out");
+  count(missed.before_launch, "records of device work start before their launch: left out");
+  count(missed.outside_recording, "records lie outside the time of the recording: left out");
+  count(missed.launch_let_go,
+        "records of device work came too long after their launch: counted without an operation");
+  count(missed.operation_let_go,
+        "records of device work came too long after their operation: counted without it");
+  count(losses_.batches_left_out(),
+        "batches did not come because the collector had to drop them (see the losses)");
+  count(names_.left_out(), "names did not fit into memory: shown as (other)");
+  const EventCounts& received = losses_.received();
+  const bool has_cupti_times = received[wire::KERNEL] + received[wire::COPY] +
+                                   received[wire::FILL] + received[wire::RUNTIME_CALL] +
+                                   received[wire::DRIVER_CALL] >
+                               0;
+  if (!clock_.known() && has_cupti_times) {
+    process->add_notes(
+        "its collector has not compared the clocks: device times are not in the host's time");
+  }
+}
+
+}  // namespace tp

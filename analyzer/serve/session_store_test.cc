@@ -1,0 +1,167 @@
+#include "analyzer/serve/session_store.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analyzer/serve/query_service.h"
+#include "analyzer/serve/traced_process.h"
+
+namespace tp {
+namespace {
+
+wire::Hello Hello(uint64_t start_time_ticks, int64_t capture_start_ns = 1000) {
+  wire::Hello hello;
+  hello.set_protocol_version(1);
+  hello.set_pid(getpid());
+  hello.set_start_time_ticks(start_time_ticks);
+  hello.set_capture_start_ns(capture_start_ns);
+  hello.set_command("app");
+  return hello;
+}
+
+wire::Batch Batch(uint64_t sequence) {
+  wire::Batch batch;
+  batch.set_sequence(sequence);
+  batch.mutable_kernels()->add_start_delta_ns(5000);
+  batch.mutable_kernels()->add_duration_ns(10);
+  return batch;
+}
+
+class SessionStoreTest : public testing::Test {
+ protected:
+  Session* Greet(const wire::Hello& hello, uid_t uid = 1000) {
+    Session* session = store_.Greet({.pid = getpid(), .uid = uid}, hello, ++now_ns_);
+    session->Greet(hello, /*new_connection=*/true, now_ns_);
+    return session;
+  }
+
+  SessionStore store_{StoreLimits::FromMegabytes(64)};
+  int64_t now_ns_ = 0;
+};
+
+TEST(ProcessStartTicks, TellsRunningProcessesFromEndedOnes) {
+  EXPECT_TRUE(ProcessStartTicks(getpid()).has_value());
+  EXPECT_FALSE(ProcessStartTicks(0).has_value());
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  EXPECT_GE(ProcessStartTicks(child), ProcessStartTicks(getpid()));
+  kill(child, SIGKILL);
+  siginfo_t ended;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(ProcessStartTicks(child).has_value());  // Only its exit status is left.
+  waitpid(child, nullptr, 0);
+  EXPECT_FALSE(ProcessStartTicks(child).has_value());
+}
+
+TEST_F(SessionStoreTest, TheSameProcessGoesOnWithItsSession) {
+  Session* session = Greet(Hello(7));
+  ASSERT_TRUE(session->Add(Batch(1)).ok());
+  session->Disconnected(++now_ns_);
+  EXPECT_EQ(Greet(Hello(7)), session);
+  ASSERT_TRUE(session->Add(Batch(1)).ok());
+  ASSERT_TRUE(session->Add(Batch(2)).ok());
+  EXPECT_EQ(session->losses().received()[wire::KERNEL], 2u);
+  EXPECT_EQ(session->losses().repeated_batches(), 1u);
+}
+
+TEST_F(SessionStoreTest, AReusedPidIsAnotherProcess) {
+  Session* session = Greet(Hello(7));
+  EXPECT_NE(Greet(Hello(8)), session);
+  EXPECT_EQ(store_.sessions().size(), 2u);
+}
+
+TEST_F(SessionStoreTest, AnotherCollectorInTheSameProcessBeginsAnew) {
+  Session* before_exec = Greet(Hello(7, 1000));
+  ASSERT_TRUE(before_exec->Add(Batch(1)).ok());
+  Session* after_exec = Greet(Hello(7, 2000));
+  EXPECT_NE(after_exec, before_exec);
+  EXPECT_EQ(before_exec->Describe().state(), query::GONE);
+  ASSERT_TRUE(after_exec->Add(Batch(1)).ok());
+  EXPECT_EQ(after_exec->losses().received()[wire::KERNEL], 1u);
+}
+
+TEST_F(SessionStoreTest, AttachingAgainAfterAGoodbyeBeginsAnew) {
+  Session* first = Greet(Hello(7));
+  wire::Goodbye goodbye;
+  goodbye.set_reason(wire::Goodbye::DETACHED);
+  first->Told(goodbye);
+  EXPECT_EQ(first->Describe().state(), query::DETACHED);
+  EXPECT_NE(Greet(Hello(7)), first);
+}
+
+TEST_F(SessionStoreTest, ABrokenBatchChangesNothing) {
+  Session* session = Greet(Hello(7));
+  wire::Batch broken = Batch(1);
+  broken.mutable_kernels()->add_name_id(3);
+  EXPECT_FALSE(session->Add(broken).ok());
+  EXPECT_EQ(session->last_sequence(), 0u);
+  EXPECT_TRUE(session->Add(Batch(1)).ok());
+  EXPECT_EQ(session->losses().received()[wire::KERNEL], 1u);
+}
+
+TEST_F(SessionStoreTest, TheLastProcessesThatEndedStay) {
+  for (uint64_t ticks = 1; ticks <= 40; ++ticks) {
+    Session* session = Greet(Hello(ticks));
+    ASSERT_TRUE(session->Add(Batch(1)).ok());
+    wire::Goodbye goodbye;
+    goodbye.set_reason(wire::Goodbye::EXIT);
+    session->Told(goodbye);
+    session->Disconnected(++now_ns_);
+  }
+  Session* running = Greet(Hello(99));
+  store_.Trim();
+  EXPECT_EQ(store_.sessions().size(), 33u);
+  EXPECT_EQ(store_.let_go(), 8u);
+  EXPECT_EQ(store_.sessions().back().get(), running);
+  EXPECT_EQ(store_.events(), 40u);  // Those of the processes that were let go are not forgotten.
+}
+
+TEST_F(SessionStoreTest, ATextThatIsNoUtf8IsMadeOne) {
+  wire::Hello hello = Hello(7);
+  hello.set_command("a\xff\xc3\xa4\xed\xa0\x80");
+  query::Process process = Greet(hello)->Describe();
+  EXPECT_EQ(process.command(), "a\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_TRUE(query::Process().ParseFromString(process.SerializeAsString()));
+}
+
+TEST_F(SessionStoreTest, AUserSeesTheOwnProcessesAndRootAll) {
+  Greet(Hello(1), 1000);
+  Greet(Hello(2), 2000);
+  EXPECT_EQ(DescribeProcesses(store_, {.pid = 1, .uid = 1000}, 0).processes_size(), 1);
+  EXPECT_EQ(DescribeProcesses(store_, {.pid = 1, .uid = 0}, 0).processes_size(), 2);
+  EXPECT_EQ(DescribeProcesses(store_, {.pid = 1, .uid = 3000}, 0).processes_size(), 0);
+  EXPECT_FALSE(SessionsConcerned(store_, {.pid = 1, .uid = 3000}, getpid()).ok());
+  EXPECT_EQ(SessionsConcerned(store_, {.pid = 1, .uid = 2000}, 0)->size(), 1u);
+}
+
+TEST_F(SessionStoreTest, AProcessThatIsNotThereIsAnsweredWithThoseThatAre) {
+  Greet(Hello(1), 1000);
+  const query::Response response = MakeTable(
+      store_, {.pid = 1, .uid = 1000},
+      [] {
+        query::TableRequest request;
+        request.set_pid(1);
+        return request;
+      }(),
+      {}, 0);
+  EXPECT_NE(response.error().message().find("no process 1 is traced here"), std::string::npos);
+  EXPECT_NE(response.error().message().find(std::to_string(getpid()) + " (app"), std::string::npos)
+      << response.error().message();
+}
+
+TEST_F(SessionStoreTest, AProcessThatNamesAnotherPidIsFoundByTheKernelsWord) {
+  wire::Hello hello = Hello(1);
+  hello.set_pid(1);
+  const query::Process process = Greet(hello)->Describe();
+  EXPECT_EQ(process.pid(), getpid());
+  ASSERT_EQ(process.notes_size(), 1);
+  EXPECT_NE(process.notes(0).find("calls itself pid 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tp

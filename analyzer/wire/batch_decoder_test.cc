@@ -1,0 +1,272 @@
+#include "analyzer/wire/batch_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tp {
+namespace {
+
+struct Kept {
+  std::vector<Span> spans;
+  std::vector<std::pair<uint64_t, int64_t>> closed;
+  std::vector<DeviceActivity> activities;
+  std::vector<std::pair<uint64_t, uint64_t>> launches;
+
+  void AddSpan(const Span& span) { spans.push_back(span); }
+  void CloseSpan(uint64_t id, int64_t end_ns) { closed.emplace_back(id, end_ns); }
+  void AddActivity(const DeviceActivity& activity) { activities.push_back(activity); }
+  void AddLaunchOperation(uint64_t correlation, uint64_t operation) {
+    launches.emplace_back(correlation, operation);
+  }
+  size_t rows() const { return spans.size() + closed.size() + activities.size() + launches.size(); }
+};
+
+class BatchDecoder : public testing::Test {
+ protected:
+  BatchDecoder() : names_(&strings_) {
+    wire::Strings texts;
+    texts.set_first_id(1);
+    for (const char* text : {"mm", "kernel", "cudaLaunchKernel", "[[2, 3], []]"}) {
+      texts.add_text(text);
+    }
+    EXPECT_TRUE(names_.Add(texts).ok());
+    batch_.set_sequence(1);
+    clock_.Add({.host_ns = 1'000'000, .cupti_ns = 5'000'000, .bracket_ns = 10});
+  }
+
+  absl::StatusOr<EventCounts> Decode() { return DecodeBatch(batch_, &names_, clock_, kept_); }
+
+  StringTable strings_;
+  NameTable names_;
+  ClockTime clock_;
+  wire::Batch batch_;
+  Kept kept_;
+};
+
+TEST_F(BatchDecoder, ReadsOperationsInHostTime) {
+  wire::OperationColumns* columns = batch_.mutable_operations();
+  for (int64_t delta : {100, 50, -20}) columns->add_start_delta_ns(delta);
+  for (int64_t duration : {10, 20, 30}) columns->add_duration_ns(duration);
+  for (int64_t delta : {7, 1, -3}) columns->add_id_delta(delta);
+  columns->add_name_id(1);  // For all rows.
+  for (uint32_t kind : {'o', 'b', 'x'}) columns->add_kind(kind);
+  for (auto form : {wire::PUSH_POP, wire::START_END, wire::PUSH_POP}) columns->add_form(form);
+  for (uint32_t shapes : {4, 0, 4}) columns->add_shapes_id(shapes);
+  columns->add_thread_id(77);
+
+  absl::StatusOr<EventCounts> counts = Decode();
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ((*counts)[wire::OPERATION], 3u);
+  ASSERT_EQ(kept_.spans.size(), 3u);
+  EXPECT_EQ(kept_.spans[0].start_ns, 100);
+  EXPECT_EQ(kept_.spans[1].start_ns, 150);
+  EXPECT_EQ(kept_.spans[2].start_ns, 130);
+  EXPECT_EQ(kept_.spans[2].end_ns, 160);
+  EXPECT_EQ(kept_.spans[0].id, 7u);
+  EXPECT_EQ(kept_.spans[1].id, 8u);
+  EXPECT_EQ(kept_.spans[2].id, 5u);
+  EXPECT_EQ(kept_.spans[0].kind, SpanKind::kOperation);
+  EXPECT_EQ(kept_.spans[1].kind, SpanKind::kBackward);
+  EXPECT_EQ(kept_.spans[2].kind, SpanKind::kUserAnnotation);
+  EXPECT_FALSE(kept_.spans[0].asynchronous);
+  EXPECT_TRUE(kept_.spans[1].asynchronous);
+  EXPECT_EQ(kept_.spans[2].thread, 77);
+  EXPECT_EQ(strings_.Text(kept_.spans[2].name), "mm");
+  EXPECT_EQ(strings_.Text(kept_.spans[0].shapes), "[[2, 3], []]");
+  EXPECT_EQ(kept_.spans[1].shapes, 0u);
+}
+
+TEST_F(BatchDecoder, AnOperationThatOpensAndClosesCountsOnce) {
+  batch_.mutable_opened()->add_start_delta_ns(100);
+  batch_.mutable_opened()->add_id_delta(9);
+  batch_.mutable_closed()->add_id_delta(9);
+  batch_.mutable_closed()->add_end_delta_ns(400);
+  absl::StatusOr<EventCounts> counts = Decode();
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ((*counts)[wire::OPERATION], 1u);
+  ASSERT_EQ(kept_.spans.size(), 1u);
+  EXPECT_EQ(kept_.spans[0].end_ns, kStillOpen);
+  EXPECT_EQ(kept_.closed, (std::vector<std::pair<uint64_t, int64_t>>{{9, 400}}));
+}
+
+TEST_F(BatchDecoder, BringsDeviceTimesToTheHostClock) {
+  wire::WorkColumns* kernels = batch_.mutable_kernels();
+  kernels->add_start_delta_ns(5'000'100);
+  kernels->add_start_delta_ns(50);
+  kernels->add_duration_ns(25);
+  kernels->add_correlation_delta(3);  // For all rows: 3, then 6.
+  kernels->add_name_id(2);
+  kernels->add_device(1);
+  kernels->add_context(2);
+  kernels->add_stream(7);
+  wire::CallColumns* calls = batch_.mutable_runtime_calls();
+  calls->add_start_delta_ns(5'000'000);
+  calls->add_duration_ns(-1);
+  calls->add_correlation_delta(3);
+  calls->add_thread_id(12);
+  calls->add_name_id(3);
+  calls->add_result(700);
+  calls->add_cbid(211);
+  ASSERT_TRUE(Decode().ok());
+  ASSERT_EQ(kept_.activities.size(), 3u);
+  const DeviceActivity& call = kept_.activities[0];
+  EXPECT_EQ(call.kind, ActivityKind::kRuntimeCall);
+  EXPECT_EQ(call.start_ns, 1'000'000);
+  EXPECT_EQ(call.end_ns, 999'999);
+  EXPECT_EQ(call.device, -1);
+  EXPECT_EQ(call.thread, 12);
+  EXPECT_EQ(call.result, 700u);
+  EXPECT_EQ(call.cbid, 211u);
+  const DeviceActivity& kernel = kept_.activities[2];
+  EXPECT_EQ(kernel.kind, ActivityKind::kKernel);
+  EXPECT_EQ(kernel.start_ns, 1'000'150);
+  EXPECT_EQ(kernel.end_ns, 1'000'175);
+  EXPECT_EQ(kernel.correlation, 6u);
+  EXPECT_EQ(kernel.operation, kNoOperation);
+  EXPECT_EQ(kernel.device, 1);
+  EXPECT_EQ(kernel.context, 2u);
+  EXPECT_EQ(kernel.stream, 7u);
+  EXPECT_EQ(strings_.Text(kernel.name), "kernel");
+}
+
+TEST_F(BatchDecoder, CopiesAndFillsGetTheNamesThatCuptiDoesNotGive) {
+  wire::WorkColumns* copies = batch_.mutable_copies();
+  copies->add_start_delta_ns(1);
+  copies->add_bytes(4096);
+  copies->add_copy_kind(2);
+  copies->add_source_memory(3);
+  copies->add_destination_memory(1);
+  wire::WorkColumns* fills = batch_.mutable_fills();
+  fills->add_start_delta_ns(1);
+  fills->add_source_memory(3);
+  fills->add_value(255);
+  absl::StatusOr<EventCounts> counts = Decode();
+  ASSERT_TRUE(counts.ok());
+  EXPECT_EQ((*counts)[wire::COPY], 1u);
+  EXPECT_EQ((*counts)[wire::FILL], 1u);
+  EXPECT_EQ(strings_.Text(kept_.activities[0].name), "Memcpy DtoH (Device -> Pageable)");
+  EXPECT_EQ(kept_.activities[0].bytes, 4096u);
+  EXPECT_EQ(strings_.Text(kept_.activities[1].name), "Memset (Device)");
+  EXPECT_EQ(kept_.activities[1].value, 255u);
+}
+
+TEST_F(BatchDecoder, ALaunchWithoutOperationHasNone) {
+  wire::LaunchOperationColumns* launches = batch_.mutable_launch_operations();
+  for (int64_t delta : {5, 1}) launches->add_correlation_delta(delta);
+  for (int64_t delta : {8, -8}) launches->add_operation_delta(delta);
+  ASSERT_TRUE(Decode().ok());
+  EXPECT_EQ(kept_.launches,
+            (std::vector<std::pair<uint64_t, uint64_t>>{{5, 8}, {6, kNoOperation}}));
+}
+
+TEST_F(BatchDecoder, AWrongColumnLengthIsAnErrorAndNothingIsHandedOn) {
+  const std::vector<std::pair<const char*, std::function<void(wire::Batch*)>>> wrong = {
+      {"duration_ns",
+       [](wire::Batch* b) {
+         for (int i : {1, 2}) b->mutable_kernels()->add_duration_ns(i);
+       }},
+      {"graph_node",
+       [](wire::Batch* b) {
+         for (int i : {1, 2, 3, 4}) b->mutable_kernels()->add_graph_node(i);
+       }},
+      {"form",
+       [](wire::Batch* b) {
+         for (int i : {1, 2}) {
+           b->mutable_operations()->add_form(wire::OperationForm(i));
+         }
+       }},
+      {"cbid",
+       [](wire::Batch* b) {
+         for (int i : {1, 2}) b->mutable_driver_calls()->add_cbid(i);
+       }},
+      {"operation_delta",
+       [](wire::Batch* b) {
+         for (int i : {1, 2}) b->mutable_launch_operations()->add_operation_delta(i);
+       }},
+      {"end_delta_ns", [](wire::Batch* b) {
+         for (int i : {1, 2}) b->mutable_closed()->add_end_delta_ns(i);
+       }}};
+  for (const auto& [column, break_it] : wrong) {
+    batch_.Clear();
+    batch_.set_sequence(1);
+    for (int row = 0; row < 3; ++row) {
+      batch_.mutable_kernels()->add_start_delta_ns(1);
+      batch_.mutable_operations()->add_start_delta_ns(1);
+      batch_.mutable_operations()->add_id_delta(1);
+      batch_.mutable_driver_calls()->add_start_delta_ns(1);
+      batch_.mutable_launch_operations()->add_correlation_delta(1);
+      batch_.mutable_closed()->add_id_delta(1);
+    }
+    ASSERT_TRUE(CheckBatch(batch_, names_).ok());
+    break_it(&batch_);
+    absl::StatusOr<EventCounts> counts = Decode();
+    EXPECT_EQ(counts.status().code(), absl::StatusCode::kInvalidArgument) << column;
+    EXPECT_NE(counts.status().message().find(column), absl::string_view::npos) << counts.status();
+    EXPECT_EQ(kept_.rows(), 0u);
+  }
+}
+
+TEST_F(BatchDecoder, AnUnknownNameIsAnError) {
+  batch_.mutable_kernels()->add_start_delta_ns(1);
+  batch_.mutable_kernels()->add_name_id(4);
+  EXPECT_TRUE(Decode().ok());
+  batch_.mutable_kernels()->set_name_id(0, 5);
+  EXPECT_FALSE(Decode().ok());
+  batch_.mutable_kernels()->set_name_id(0, UINT32_MAX);
+  EXPECT_FALSE(Decode().ok());
+  EXPECT_EQ(kept_.rows(), 1u);
+}
+
+TEST_F(BatchDecoder, AnOperationWithoutAnIdIsAnError) {
+  batch_.mutable_operations()->add_start_delta_ns(1);
+  EXPECT_FALSE(Decode().ok());
+  batch_.mutable_operations()->add_id_delta(-1);  // All ones.
+  EXPECT_FALSE(Decode().ok());
+  batch_.mutable_operations()->set_id_delta(0, 1);
+  EXPECT_TRUE(Decode().ok());
+}
+
+TEST_F(BatchDecoder, ABatchWithoutASequenceNumberIsAnError) {
+  batch_.set_sequence(0);
+  EXPECT_FALSE(Decode().ok());
+}
+
+TEST_F(BatchDecoder, HugeDeltasWrapAndTimesStopAtTheirEnds) {
+  for (int64_t extreme : {INT64_MIN, INT64_MAX}) {
+    wire::WorkColumns* kernels = batch_.mutable_kernels();
+    wire::OperationColumns* operations = batch_.mutable_operations();
+    for (int row = 0; row < 5; ++row) {
+      for (auto* field :
+           {kernels->mutable_start_delta_ns(), kernels->mutable_duration_ns(),
+            kernels->mutable_correlation_delta(), operations->mutable_start_delta_ns(),
+            operations->mutable_duration_ns()}) {
+        field->Add(extreme);
+      }
+      operations->add_id_delta(row == 0 ? 3 : extreme);
+    }
+  }
+  absl::StatusOr<EventCounts> counts = Decode();
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ((*counts)[wire::KERNEL], 10u);
+  for (const Span& span : kept_.spans) EXPECT_NE(span.end_ns, kStillOpen);
+}
+
+TEST_F(BatchDecoder, UnknownFieldsAndKindsAreSkipped) {
+  batch_.mutable_fills()->add_start_delta_ns(1);
+  std::string bytes = batch_.SerializeAsString();
+  bytes += std::string("\xa2\x06\x03xyz",
+                       6);  // Field 100, three bytes: an activity kind of later times.
+  wire::Batch read;
+  ASSERT_TRUE(read.ParseFromString(bytes));
+  absl::StatusOr<EventCounts> counts = DecodeBatch(read, &names_, clock_, kept_);
+  ASSERT_TRUE(counts.ok());
+  EXPECT_EQ((*counts)[wire::FILL], 1u);
+  EXPECT_EQ(kept_.rows(), 1u);
+}
+
+}  // namespace
+}  // namespace tp

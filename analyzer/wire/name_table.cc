@@ -1,0 +1,86 @@
+#include "analyzer/wire/name_table.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+
+namespace tp {
+namespace {
+
+constexpr std::array<std::string_view, 11> kCopyKinds = {
+    "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+constexpr std::array<std::string_view, 8> kMemoryKinds = {
+    "Unknown", "Pageable", "Pinned",        "Device",
+    "Array",   "Managed",  "Device Static", "Managed Static"};
+
+template <size_t size>
+absl::string_view Word(const std::array<std::string_view, size>& words, uint32_t number) {
+  const std::string_view word = words[number < size ? number : 0];
+  return {word.data(), word.size()};
+}
+
+}  // namespace
+
+NameTable::NameTable(StringTable* strings, const NameLimits& limits)
+    : strings_(strings), limits_(limits), names_{0}, other_(strings->Intern("(other)")) {}
+
+absl::Status NameTable::Add(const wire::Strings& strings) {
+  if (strings.text().empty()) return absl::OkStatus();
+  const uint64_t first = strings.first_id();
+  if (first == 0 || first > announced_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("names begin at id ", first, ", expected 1 to ", announced_));
+  }
+  if (first + strings.text_size() > uint64_t{1} << 32) {
+    return absl::InvalidArgumentError("names have ids beyond 32 bits");
+  }
+  uint64_t id = first;
+  for (const std::string& text : strings.text()) {
+    if (id < announced_) {
+      const StringId known = Name(static_cast<uint32_t>(id));
+      if (known != other_ && strings_->Text(known) != text) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the name with id ", id, " is not what it was"));
+      }
+    } else {
+      ++announced_;
+      const bool fits = names_.size() < limits_.names && limits_.bytes - text_bytes_ >= text.size();
+      if (fits) text_bytes_ += text.size();
+      if (!fits) ++left_out_;
+      if (names_.size() < limits_.names) {
+        names_.push_back(fits ? strings_->Intern(text) : other_);
+      }
+    }
+    ++id;
+  }
+  return absl::OkStatus();
+}
+
+StringId NameTable::CopyName(uint32_t copy_kind, uint32_t source_memory,
+                             uint32_t destination_memory) {
+  // Kinds that nobody knows share the word, and so one entry.
+  if (copy_kind >= kCopyKinds.size()) copy_kind = 0;
+  if (source_memory >= kMemoryKinds.size()) source_memory = 0;
+  if (destination_memory >= kMemoryKinds.size()) destination_memory = 0;
+  const auto [place, inserted] =
+      work_names_.try_emplace({copy_kind, source_memory, destination_memory}, 0);
+  if (inserted) {
+    place->second = strings_->Intern(absl::StrCat("Memcpy ", Word(kCopyKinds, copy_kind), " (",
+                                                  Word(kMemoryKinds, source_memory), " -> ",
+                                                  Word(kMemoryKinds, destination_memory), ")"));
+  }
+  return place->second;
+}
+
+StringId NameTable::FillName(uint32_t memory) {
+  if (memory >= kMemoryKinds.size()) memory = 0;
+  constexpr uint32_t kFill = UINT32_MAX;
+  const auto [place, inserted] = work_names_.try_emplace({kFill, memory, 0}, 0);
+  if (inserted) {
+    place->second = strings_->Intern(absl::StrCat("Memset (", Word(kMemoryKinds, memory), ")"));
+  }
+  return place->second;
+}
+
+}  // namespace tp

@@ -1,0 +1,60 @@
+// The names of one traced process: from the ids that its collector sends to those of a StringTable.
+//
+// A name keeps its id for the life of the process; a collector that connects again sends the whole
+// table once more, which must say the same. Memory is bounded: names beyond the limits are all
+// called "(other)", and counted. Not thread-safe.
+#ifndef ANALYZER_WIRE_NAME_TABLE_H_
+#define ANALYZER_WIRE_NAME_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "analyzer/model/recording.h"
+#include "analyzer/model/string_table.h"
+#include "proto/wire.pb.h"
+
+namespace tp {
+
+struct NameLimits {
+  size_t names = size_t{1} << 20;
+  size_t bytes = size_t{64} << 20;
+};
+
+class NameTable {
+ public:
+  // `strings` outlives the table.
+  explicit NameTable(StringTable* strings, const NameLimits& limits = {});
+
+  // InvalidArgument: ids that leave some out, or another text for an id that is known. The table is
+  // then as before, or holds the first of the new names.
+  absl::Status Add(const wire::Strings& strings);
+
+  // Ids from 0 to below this are known.
+  uint64_t size() const { return announced_; }
+  // Of an id that is known.
+  StringId Name(uint32_t id) const { return id < names_.size() ? names_[id] : other_; }
+  // What a copy or a fill is called, which CUPTI gives no name: "Memcpy HtoD (Pinned -> Device)".
+  StringId CopyName(uint32_t copy_kind, uint32_t source_memory, uint32_t destination_memory);
+  StringId FillName(uint32_t memory);
+
+  // How many names are "(other)" for want of room.
+  uint64_t left_out() const { return left_out_; }
+
+ private:
+  StringTable* strings_;
+  NameLimits limits_;
+  std::vector<StringId> names_;
+  uint64_t announced_ = 1;  // Id 0 is the empty text.
+  size_t text_bytes_ = 0;
+  uint64_t left_out_ = 0;
+  StringId other_;
+  absl::flat_hash_map<std::array<uint32_t, 3>, StringId> work_names_;
+};
+
+}  // namespace tp
+
+#endif  // ANALYZER_WIRE_NAME_TABLE_H_

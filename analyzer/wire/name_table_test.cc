@@ -1,0 +1,78 @@
+#include "analyzer/wire/name_table.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace tp {
+namespace {
+
+wire::Strings Texts(uint32_t first_id, const std::vector<std::string>& texts) {
+  wire::Strings strings;
+  strings.set_first_id(first_id);
+  for (const std::string& text : texts) strings.add_text(text);
+  return strings;
+}
+
+TEST(NameTable, GivesTheTextsByTheirIds) {
+  StringTable strings;
+  NameTable names(&strings);
+  ASSERT_TRUE(names.Add(Texts(1, {"alpha", std::string("\0\xff", 2)})).ok());
+  ASSERT_TRUE(names.Add(Texts(3, {"alpha", ""})).ok());
+  EXPECT_EQ(names.size(), 5u);
+  EXPECT_EQ(names.Name(0), 0u);
+  EXPECT_EQ(strings.Text(names.Name(1)), "alpha");
+  EXPECT_EQ(strings.Text(names.Name(2)), std::string("\0\xff", 2));
+  EXPECT_EQ(names.Name(3), names.Name(1));
+  EXPECT_EQ(names.Name(4), 0u);
+}
+
+TEST(NameTable, TheSameTableMayComeAgainButNotAnother) {
+  StringTable strings;
+  NameTable names(&strings);
+  ASSERT_TRUE(names.Add(Texts(1, {"alpha", "beta"})).ok());
+  EXPECT_TRUE(names.Add(Texts(1, {"alpha", "beta", "gamma"})).ok());
+  EXPECT_EQ(strings.Text(names.Name(3)), "gamma");
+  EXPECT_EQ(names.Add(Texts(2, {"delta"})).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(strings.Text(names.Name(2)), "beta");
+}
+
+TEST(NameTable, RefusesIdsThatLeaveSomeOut) {
+  StringTable strings;
+  NameTable names(&strings);
+  EXPECT_FALSE(names.Add(Texts(2, {"alpha"})).ok());
+  EXPECT_FALSE(names.Add(Texts(0, {"alpha"})).ok());
+  EXPECT_FALSE(names.Add(Texts(UINT32_MAX, {"alpha", "beta"})).ok());
+  EXPECT_EQ(names.size(), 1u);
+}
+
+TEST(NameTable, BeyondTheLimitsNamesAreOther) {
+  StringTable strings;
+  NameTable names(&strings, {.names = 4, .bytes = 10});
+  ASSERT_TRUE(names.Add(Texts(1, {"abcdef", "too long now", "gh", "b", "c", "d"})).ok());
+  EXPECT_EQ(strings.Text(names.Name(1)), "abcdef");
+  EXPECT_EQ(strings.Text(names.Name(2)), "(other)");
+  EXPECT_EQ(strings.Text(names.Name(3)), "gh");
+  EXPECT_EQ(strings.Text(names.Name(4)), "(other)");
+  EXPECT_EQ(strings.Text(names.Name(6)), "(other)");
+  EXPECT_EQ(names.size(), 7u);
+  EXPECT_EQ(names.left_out(), 4u);
+  // Sent again, it means the same as before.
+  ASSERT_TRUE(names.Add(Texts(1, {"abcdef", "too long now", "gh", "b", "c", "d"})).ok());
+  EXPECT_EQ(names.left_out(), 4u);
+  EXPECT_EQ(strings.Text(names.Name(3)), "gh");
+}
+
+TEST(NameTable, NamesCopiesAndFills) {
+  StringTable strings;
+  NameTable names(&strings);
+  EXPECT_EQ(strings.Text(names.CopyName(1, 2, 3)), "Memcpy HtoD (Pinned -> Device)");
+  EXPECT_EQ(strings.Text(names.CopyName(10, 3, 3)), "Memcpy PtoP (Device -> Device)");
+  EXPECT_EQ(strings.Text(names.CopyName(99, UINT32_MAX, 5)), "Memcpy Unknown (Unknown -> Managed)");
+  EXPECT_EQ(strings.Text(names.FillName(3)), "Memset (Device)");
+  EXPECT_EQ(strings.Text(names.FillName(77)), "Memset (Unknown)");
+}
+
+}  // namespace
+}  // namespace tp
