@@ -1,5 +1,5 @@
-// A program whose work is known to the last call, traced: everything must arrive, be counted exactly, and belong to the right operation; and
-// the program must not notice.
+// A program whose work is known to the last call, traced: everything must arrive, be counted
+// exactly, and belong to the right operation; and the program must not notice.
 
 #include <gtest/gtest.h>
 
@@ -61,12 +61,18 @@ void ExpectExact(Sandbox& sandbox, pid_t pid, const Json& done) {
   EXPECT_EQ(calls, CountsOf(done["runtime_calls"]));
 
   Json operations = table("operations");
-  EXPECT_EQ(CountRows(operations, "name", [](const Json&) { return true; }), CountsOf(done["ranges"]));
+  EXPECT_EQ(CountRows(operations, "name", [](const Json&) { return true; }),
+            CountsOf(done["ranges"]));
 
-  // Device time: each range its own, with all that is nested in it, and what is outside all ranges to none.
+  // Device time: each range its own, with all that is nested in it, and what is outside all ranges
+  // to none.
   std::map<std::string, Json> rows = RowsByName(operations);
-  auto self = [&](const std::string& name) { return rows[name]["self_device_time_total_ns"].get<int64_t>(); };
-  auto total = [&](const std::string& name) { return rows[name]["device_time_total_ns"].get<int64_t>(); };
+  auto self = [&](const std::string& name) {
+    return rows[name]["self_device_time_total_ns"].get<int64_t>();
+  };
+  auto total = [&](const std::string& name) {
+    return rows[name]["device_time_total_ns"].get<int64_t>();
+  };
   EXPECT_EQ(self("thread"), 0);
   EXPECT_EQ(total("layer"), self("layer"));
   EXPECT_EQ(total("transfer"), self("transfer"));
@@ -74,7 +80,9 @@ void ExpectExact(Sandbox& sandbox, pid_t pid, const Json& done) {
   EXPECT_EQ(total("iteration"), self("iteration") + total("forward") + total("transfer"));
   EXPECT_EQ(total("thread"), total("iteration"));
   std::map<std::string, Json> kernel_rows = RowsByName(kernels);
-  auto kernel_ns = [&](const std::string& name) { return kernel_rows[name]["total_ns"].get<int64_t>(); };
+  auto kernel_ns = [&](const std::string& name) {
+    return kernel_rows[name]["total_ns"].get<int64_t>();
+  };
   EXPECT_EQ(self("forward"), kernel_ns("nn::(anonymous namespace)::attention(float*, int)"));
   int64_t device_ns = 0, copies_ns = 0, fills_ns = 0;
   for (const Json& row : kernels["rows"]) {
@@ -96,8 +104,9 @@ class KnownWork : public testing::TestWithParam<int> {};
 TEST_P(KnownWork, EverythingIsCountedExactlyAndTheProgramDoesNotNotice) {
   Sandbox sandbox;
   sandbox.StartDaemon();
-  Arguments command = {Sandbox::Built(kProgram), "--threads", std::to_string(GetParam()),
-                       "--iterations", "50", "--exit-status", "7"};
+  Arguments command = {
+      Sandbox::Built(kProgram), "--threads", std::to_string(GetParam()), "--iterations", "50",
+      "--exit-status",          "7"};
   Result untraced = sandbox.Run(command, sandbox.Untraced());
   Program program = sandbox.Start(command, sandbox.Traced());
   pid_t pid = program.pid();
@@ -117,8 +126,8 @@ TEST(KnownWork, ARangeThatIsStillOpenHasItsDeviceTimeAlready) {
   Sandbox sandbox;
   sandbox.StartDaemon();
   std::string release = sandbox.folder() + "/release";
-  Program program = sandbox.Start({Sandbox::Built(kProgram), "--iterations", "20", "--hold", release},
-                                  sandbox.Traced());
+  Program program = sandbox.Start(
+      {Sandbox::Built(kProgram), "--iterations", "20", "--hold", release}, sandbox.Traced());
   ASSERT_TRUE(program.WaitForOut("holding"));
   Json open = sandbox.Table({"--pid", std::to_string(program.pid())});
   std::map<std::string, Json> rows = RowsByName(open);
@@ -142,9 +151,10 @@ TEST(KnownWork, EightProgramsAtOnceAreEachExactAndTogetherTheirSum) {
   sandbox.StartDaemon();
   std::vector<Program> programs;
   for (int i = 0; i < 8; ++i) {
-    programs.push_back(sandbox.Start({Sandbox::Built(kProgram), "--threads", std::to_string(1 + i % 3),
-                                      "--iterations", std::to_string(10 + i)},
-                                     sandbox.Traced()));
+    programs.push_back(
+        sandbox.Start({Sandbox::Built(kProgram), "--threads", std::to_string(1 + i % 3),
+                       "--iterations", std::to_string(10 + i)},
+                      sandbox.Traced()));
   }
   Counts together;
   for (Program& program : programs) {

@@ -1,5 +1,5 @@
-// What a program may expect of a guest: in a process without CUDA nothing at all; without a daemon, with a daemon that dies or hangs, the
-// program runs as ever.
+// What a program may expect of a guest: in a process without CUDA nothing at all; without a daemon,
+// with a daemon that dies or hangs, the program runs as ever.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -30,13 +30,13 @@ TEST(Manners, AShellAndPythonGetNoThreadNoSocketAndNoOutput) {
   std::string library = Sandbox::Built("collector/libtpcollect.so");
   EXPECT_EQ(traced.out, "threads 1\n0\n" + library + "\n" + library + "\n");
   EXPECT_EQ(traced.err, "");
-  Result python = sandbox.Run(
-      {"/usr/bin/python3", "-c",
-       "import os\n"
-       "print(len(os.listdir('/proc/self/task')))\n"
-       "links = [os.readlink(f.path) for f in os.scandir('/proc/self/fd') if os.path.lexists(f.path)]\n"
-       "print([link for link in links if 'socket' in link])\n"},
-      sandbox.Traced());
+  Result python = sandbox.Run({"/usr/bin/python3", "-c",
+                               "import os\n"
+                               "print(len(os.listdir('/proc/self/task')))\n"
+                               "links = [os.readlink(f.path) for f in os.scandir('/proc/self/fd') "
+                               "if os.path.lexists(f.path)]\n"
+                               "print([link for link in links if 'socket' in link])\n"},
+                              sandbox.Traced());
   EXPECT_EQ(python.out, "1\n[]\n");
   EXPECT_EQ(python.err, "");
   EXPECT_EQ(python.status, 0);
@@ -93,8 +93,8 @@ TEST(Manners, ADaemonThatStartsLaterGetsWhatWasKept) {
 TEST(Manners, AKilledDaemonIsNotNoticedLaterEventsArriveAndLossesAreCounted) {
   Sandbox sandbox;
   sandbox.StartDaemon();
-  Program program = sandbox.Start({Sandbox::Built(kProgram), "--iterations", "3000", "--pause-us", "1000"},
-                                  sandbox.Traced());
+  Program program = sandbox.Start(
+      {Sandbox::Built(kProgram), "--iterations", "3000", "--pause-us", "1000"}, sandbox.Traced());
   // Until something has arrived, and so will be lost with the daemon.
   long before = 0;
   for (int i = 0; i < 200 && before == 0; ++i) {

@@ -1,5 +1,6 @@
-// A real workload: a PyTorch trace replayed through the simulated CUDA comes out of the tables with the same names, counts and durations as
-// the golden outputs have, which were made from the trace itself.
+// A real workload: a PyTorch trace replayed through the simulated CUDA comes out of the tables with
+// the same names, counts and durations as the golden outputs have, which were made from the trace
+// itself.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ std::vector<Json> GoldenRows(const std::filesystem::path& file) {
   std::vector<Json> rows;
   for (const Json& values : golden["rows"]) {
     Json row;
-    for (size_t i = 0; i < values.size(); ++i) row[golden["columns"][i].get<std::string>()] = values[i];
+    for (size_t i = 0; i < values.size(); ++i)
+      row[golden["columns"][i].get<std::string>()] = values[i];
     rows.push_back(row);
   }
   return rows;
@@ -35,7 +37,8 @@ class Replay : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const char* shared = getenv("TP_SHARED");
-    case_ = std::filesystem::path(shared != nullptr ? shared : "../shared") / "golden/real" / GetParam();
+    case_ = std::filesystem::path(shared != nullptr ? shared : "../shared") / "golden/real" /
+            GetParam();
     if (!std::filesystem::exists(case_ / "trace.json.gz")) {
       GTEST_SKIP() << "no real trace here: " << case_;
     }
@@ -57,10 +60,12 @@ class Replay : public testing::TestWithParam<const char*> {
 TEST_P(Replay, KernelsCopiesAndFillsHaveTheTracesNamesCountsAndDurations) {
   std::map<Key, std::tuple<long, long, long, long>> expected, actual;
   for (const Json& row : GoldenRows(case_ / "expected/device_kernels.json")) {
-    expected[{row["name"], row["kind"]}] = {row["count"], row["total_ns"], row["min_ns"], row["max_ns"]};
+    expected[{row["name"], row["kind"]}] = {row["count"], row["total_ns"], row["min_ns"],
+                                            row["max_ns"]};
   }
   for (const Json& row : sandbox_.Table({"--view", "kernels"})["rows"]) {
-    actual[{row["name"], row["kind"]}] = {row["count"], row["total_ns"], row["min_ns"], row["max_ns"]};
+    actual[{row["name"], row["kind"]}] = {row["count"], row["total_ns"], row["min_ns"],
+                                          row["max_ns"]};
   }
   EXPECT_FALSE(expected.empty());
   EXPECT_EQ(actual, expected);
