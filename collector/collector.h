@@ -1,0 +1,110 @@
+// The collector of a process that uses CUDA: one thread of our own that reads what CUPTI and the application's threads have recorded,
+// makes batches of it and sends them to the daemon. Begins when the CUDA driver initializes; ends with the process.
+#ifndef COLLECTOR_COLLECTOR_H_
+#define COLLECTOR_COLLECTOR_H_
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collector/cupti/activity_buffers.h"
+#include "collector/cupti/activity_reader.h"
+#include "collector/cupti/capture.h"
+#include "collector/cupti/cupti_api.h"
+#include "collector/link/batch_encoder.h"
+#include "collector/link/batch_queue.h"
+#include "collector/link/daemon_link.h"
+#include "collector/link/messages.h"
+#include "collector/link/string_table.h"
+#include "collector/operation/operation_reader.h"
+
+namespace tp::collect {
+
+// How the bound on our memory (TP_BUFFER_MB, default 64 MiB) is divided.
+struct MemoryLimits {
+  size_t activity_buffers, operation_buffers, batches, strings;
+};
+MemoryLimits DivideMemory(size_t limit_bytes);
+// Of TP_BUFFER_MB; 4 MiB at least.
+size_t MemoryLimitBytes();
+
+class Collector {
+ public:
+  struct Options {
+    size_t memory_bytes;
+    int64_t loaded_ns;               // Host clock: when the library was loaded.
+    bool dormant;                    // Register with the daemon, wait for a command.
+    std::vector<std::string> notes;  // What the user must know.
+  };
+
+  explicit Collector(Options options);
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+  // Begins to capture (on the calling thread: nothing that it launches after this is missed) and starts the collector thread. False if
+  // there can be no thread; nothing is left behind then.
+  bool Start();
+
+  // Sends what there is, says goodbye and ends the thread; returns after `deadline_ns` at the latest, done or not. Any thread.
+  void Finish(int64_t deadline_ns);
+
+  // Wakes the collector thread. Any thread; a system call only when it sleeps.
+  void Wake();
+
+  // In the child of a fork, where the thread does not exist.
+  void AbandonAfterFork();
+
+ private:
+  enum class Phase : uint32_t { kRunning, kFinishing, kFinished };
+
+  static void* Main(void* collector);
+  void Run();
+  void Collect();
+  void CollectAll();
+  void SealIfLarge();
+  void Seal();
+  void ObeyDaemon();
+  void BeginCapture();
+  void Disable(std::string reason);
+  void SendRest();
+  void Sleep(int64_t ns);
+  std::string MakeHello();
+  std::string MakeStatus();
+  static void SealIfLargeCallback(void* collector);
+
+  Options options_;
+  MemoryLimits limits_;
+  CuptiApi cupti_;
+  StringTable strings_;
+  BatchEncoder encoder_;
+  BatchQueue queue_;
+  OperationReader operations_;
+  DaemonLink link_;
+  // What needs CUPTI: there is none when it was not found.
+  std::unique_ptr<ActivityBuffers> buffers_;
+  std::unique_ptr<ActivityReader> activities_;
+  std::unique_ptr<Capture> capture_;
+
+  State state_ = State::kDormant;
+  std::string reason_;
+  bool status_changed_ = false;
+  ClockReading clock_;
+  uint64_t next_sequence_ = 1;
+  EventCounts produced_;
+
+  pthread_t thread_;
+  std::atomic<Phase> phase_{Phase::kRunning};
+  std::atomic<uint32_t> awake_{0};  // Futex: 1 when there is something to do.
+  pthread_mutex_t finished_lock_;
+  pthread_cond_t finished_;
+  int64_t deadline_ns_ = 0;
+};
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_COLLECTOR_H_

@@ -1,0 +1,65 @@
+// Switches CUPTI's collecting on and off. The first unexpected error undoes all that was switched on; the reason is kept for the user,
+// and the program goes on.
+#ifndef COLLECTOR_CUPTI_CAPTURE_H_
+#define COLLECTOR_CUPTI_CAPTURE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "collector/cupti/activity_buffers.h"
+#include "collector/cupti/clock.h"
+#include "collector/cupti/cupti_api.h"
+
+namespace tp::collect {
+
+// There is at most one in a process, since CUPTI's callbacks carry no argument of ours. Begin and End may run on any thread, one at a
+// time; the others are the collector thread's.
+class Capture {
+ public:
+  // Both outlive the capture.
+  Capture(const CuptiApi* api, ActivityBuffers* buffers);
+  ~Capture();
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  // Subscribes and switches the activities on. False, and nothing is left on: `reason` says why in one line.
+  bool Begin(std::string* reason);
+  // Switches all off; what CUPTI has collected still comes with the next flush.
+  void End();
+  bool active() const { return active_.load(std::memory_order_acquire); }
+
+  // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a kernel that still runs is then lost).
+  // False after an error, with `reason`.
+  bool Flush(bool forced, std::string* reason);
+
+  // An error that a call on an application's thread met; 0 if there was none.
+  uint32_t TakeApplicationError() { return application_error_.exchange(0); }
+
+  // Records that CUPTI had no room for, so far.
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+  ClockReading ReadClock(int tries) const;
+
+ private:
+  bool Check(CUptiResult result, const char* function, std::string* reason) const;
+  void Undo();
+
+  static void CUPTIAPI RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records);
+  static void CUPTIAPI CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer,
+                                      size_t bytes, size_t valid_bytes);
+  static void PushCorrelation(uint64_t id);
+  static void PopCorrelation();
+
+  const CuptiApi* api_;
+  ActivityBuffers* buffers_;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  uint32_t enabled_ = 0;  // Kinds of kActivities that are on, from the first.
+  std::atomic<bool> active_{false};
+  std::atomic<uint64_t> dropped_{0};
+  std::atomic<uint32_t> application_error_{0};
+};
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_CUPTI_CAPTURE_H_

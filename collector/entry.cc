@@ -1,0 +1,138 @@
+// Where the process meets us: the library's constructor, and the functions that the CUDA driver and NVTX call.
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "collector/collector.h"
+#include "collector/environment.h"
+#include "collector/log.h"
+#include "collector/operation/nvtx_listener.h"
+#include "collector/operation/text.h"
+#include "collector/operation/thread_operations.h"
+
+namespace tp::collect {
+namespace {
+
+constexpr int64_t kExitDeadlineNs = 2'000'000'000;
+
+enum class Mode { kOff, kDormant, kOn };
+
+int64_t g_loaded_ns = 0;
+// Of this library, as an absolute path.
+char g_path[PATH_MAX];
+
+pthread_once_t g_operations_once = PTHREAD_ONCE_INIT;
+pthread_mutex_t g_start_lock = PTHREAD_MUTEX_INITIALIZER;
+// Made at the first InitializeInjection, never destroyed: other threads may be in it when the process ends.
+std::atomic<Collector*> g_collector{nullptr};
+
+Mode ModeFromEnvironment() {
+  const char* text = getenv("TP_COLLECT");
+  if (text == nullptr) return Mode::kOn;
+  if (strcmp(text, "off") == 0) return Mode::kOff;
+  if (strcmp(text, "dormant") == 0) return Mode::kDormant;
+  return Mode::kOn;
+}
+
+void FindOwnPath() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&FindOwnPath), &info) == 0 || info.dli_fname == nullptr) {
+    return;
+  }
+  // The variables must hold for children in other folders, too.
+  if (info.dli_fname[0] == '/') {
+    strncpy(g_path, info.dli_fname, sizeof(g_path) - 1);
+  } else if (realpath(info.dli_fname, g_path) == nullptr) {
+    g_path[0] = '\0';
+  }
+}
+
+void WakeCollector() {
+  if (Collector* collector = g_collector.load(std::memory_order_acquire)) collector->Wake();
+}
+
+// The child has the memory of the parent's threads, but not the threads. Where the parent has not begun with CUDA, all goes on as in a
+// new process; where it has, CUDA is of no use to the child, and neither are we.
+void AfterForkInChild() {
+  g_start_lock = PTHREAD_MUTEX_INITIALIZER;
+  ResetTextLockAfterFork();
+  Collector* collector = g_collector.load(std::memory_order_acquire);
+  ThreadOperationsList::AfterForkInChild(/*keep=*/collector == nullptr);
+  if (collector != nullptr) collector->AbandonAfterFork();
+}
+
+void AtExit() {
+  if (Collector* collector = g_collector.load(std::memory_order_acquire)) {
+    collector->Finish(HostTimeNs() + kExitDeadlineNs);
+  }
+}
+
+void PrepareOperations() {
+  pthread_once(&g_operations_once, [] {
+    ThreadOperationsList::Configure(DivideMemory(MemoryLimitBytes()).operation_buffers,
+                                    &WakeCollector);
+    pthread_atfork(nullptr, nullptr, &AfterForkInChild);
+  });
+}
+
+std::vector<std::string> Notes() {
+  std::vector<std::string> notes;
+  if (const char* other = OtherInjection(kNvtxInjection, g_path)) {
+    notes.push_back(std::string("NVTX_INJECTION64_PATH names ") + other +
+                    " and was kept: ranges are not seen");
+  }
+  return notes;
+}
+
+void StartCollector() {
+  pthread_mutex_lock(&g_start_lock);
+  if (g_collector.load(std::memory_order_relaxed) == nullptr) {
+    try {
+      PrepareOperations();
+      auto* collector = new Collector({MemoryLimitBytes(), g_loaded_ns,
+                                       ModeFromEnvironment() == Mode::kDormant, Notes()});
+      g_collector.store(collector, std::memory_order_release);
+      if (collector->Start()) atexit(&AtExit);
+    } catch (const std::exception& error) {
+      Log(LogLevel::kError, error.what());
+    }
+  }
+  pthread_mutex_unlock(&g_start_lock);
+}
+
+// A preload runs this in every process of a job: two variables are all that it may cost one that never uses CUDA.
+__attribute__((constructor)) void Loaded() {
+  g_loaded_ns = HostTimeNs();
+  if (ModeFromEnvironment() == Mode::kOff) return;
+  FindOwnPath();
+  if (g_path[0] != '\0') SetInjectionVariables(g_path);
+}
+
+}  // namespace
+}  // namespace tp::collect
+
+extern "C" {
+
+// The CUDA driver's, from cuInit (CUDA_INJECTION64_PATH).
+__attribute__((visibility("default"))) int InitializeInjection() {
+  if (tp::collect::ModeFromEnvironment() != tp::collect::Mode::kOff) tp::collect::StartCollector();
+  return 1;
+}
+
+// NVTX's, from the first call of each module (NVTX_INJECTION64_PATH). Not 0: we stay.
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+    tp::collect::NvtxGetExportTable get_export_table) {
+  if (tp::collect::ModeFromEnvironment() == tp::collect::Mode::kOff) return 0;
+  tp::collect::PrepareOperations();
+  return tp::collect::ListenToNvtx(get_export_table) ? 1 : 0;
+}
+}

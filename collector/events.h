@@ -1,0 +1,88 @@
+// The events of a traced process on their way from CUPTI and NVTX to the daemon: plain structs, filled by the readers and turned into
+// columns by link/batch_encoder. proto/wire.proto says what each number means. Times are integer nanoseconds.
+#ifndef COLLECTOR_EVENTS_H_
+#define COLLECTOR_EVENTS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tp::collect {
+
+// Numbers of wire.proto's EventKind.
+enum class EventKind : uint8_t {
+  kUnknown = 0,
+  kOperation = 1,
+  kKernel = 2,
+  kCopy = 3,
+  kFill = 4,
+  kRuntimeCall = 5,
+  kDriverCall = 6,
+  kLaunchOperation = 7,
+};
+inline constexpr size_t kEventKinds = 8;
+
+// Numbers of wire.proto's LossCause.
+enum class LossCause : uint8_t {
+  kCuptiDropped = 1,
+  kOperationBufferFull = 2,
+  kQueueFull = 3,
+  kUnreadable = 5,
+};
+inline constexpr size_t kLossCauses = 6;
+
+// One number for each kind of event.
+class EventCounts {
+ public:
+  uint64_t& operator[](EventKind kind) { return counts_[static_cast<size_t>(kind)]; }
+  uint64_t operator[](EventKind kind) const { return counts_[static_cast<size_t>(kind)]; }
+  EventCounts& operator+=(const EventCounts& other) {
+    for (size_t i = 0; i < kEventKinds; ++i) counts_[i] += other.counts_[i];
+    return *this;
+  }
+
+ private:
+  std::array<uint64_t, kEventKinds> counts_{};
+};
+
+using StringId = uint32_t;  // Into link/string_table; 0: the empty string.
+
+// A range of the program. Host clock.
+struct Operation {
+  uint64_t id;
+  int64_t start_ns, end_ns;
+  uint32_t thread_id;
+  StringId name;
+  char kind;           // 'o', 'u', 'b'.
+  bool asynchronous;   // A start/end range.
+  StringId domain;
+  StringId shapes;
+  int64_t sequence_number_plus_one;
+};
+
+// A kernel, copy or fill. CUPTI clock.
+struct Work {
+  int64_t start_ns, end_ns;
+  uint32_t correlation_id;
+  uint32_t device, context, stream;
+  StringId name;
+  uint64_t bytes;
+  uint32_t copy_kind, source_memory, destination_memory;
+  uint32_t destination_device_plus_one;
+  uint32_t value;
+  uint64_t graph_node;
+};
+
+// A runtime or driver API call. CUPTI clock.
+struct Call {
+  int64_t start_ns, end_ns;
+  uint32_t correlation_id;
+  uint32_t thread_id;
+  uint32_t cbid;
+  uint32_t result;
+  StringId name;
+};
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_EVENTS_H_

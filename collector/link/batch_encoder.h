@@ -1,0 +1,83 @@
+// Turns events into the wire's batches: one column per number, see proto/wire.proto.
+#ifndef COLLECTOR_LINK_BATCH_ENCODER_H_
+#define COLLECTOR_LINK_BATCH_ENCODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "collector/events.h"
+#include "collector/link/column.h"
+
+namespace tp::collect {
+
+// A finished batch: the FromCollector message with its length before it, as it goes to the socket.
+struct EncodedBatch {
+  uint64_t sequence = 0;
+  StringId last_string = 0;  // The strings up to this one have to be sent before.
+  EventCounts counts;
+  std::string frame;
+};
+
+// Collects events until Finish; keeps its memory from batch to batch. Not thread-safe: the collector thread's own.
+class BatchEncoder {
+ public:
+  // A range that is over and was not sent before.
+  void AddOperation(const Operation& operation);
+  // A range that is still open (its end_ns is not read), and later its end.
+  void AddOpened(const Operation& operation);
+  void AddClosed(uint64_t id, int64_t end_ns);
+  // `kind` is kKernel, kCopy or kFill.
+  void AddWork(EventKind kind, const Work& work);
+  // `kind` is kRuntimeCall or kDriverCall.
+  void AddCall(EventKind kind, const Call& call);
+  void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
+
+  bool empty() const { return rows_ == 0; }
+  size_t rows() const { return rows_; }
+
+  // The batch of all that was added since the last Finish.
+  EncodedBatch Finish(uint64_t sequence, StringId last_string);
+
+ private:
+  struct OperationColumns {
+    DeltaColumn start, id;
+    PackedVarints duration;
+    ValueColumn name, thread, kind, form, domain, shapes, sequence_number;
+    void Add(const Operation& operation);
+    void Write(uint32_t field, std::string* batch, bool with_duration);
+  };
+  struct ClosedColumns {
+    DeltaColumn id, end;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct WorkColumns {
+    DeltaColumn start, correlation;
+    PackedVarints duration;
+    ValueColumn device, context, stream, name, bytes, copy_kind, source_memory, destination_memory,
+        destination_device, value, graph_node;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct CallColumns {
+    DeltaColumn start, correlation;
+    PackedVarints duration;
+    ValueColumn thread, name, result, cbid;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct LaunchOperationColumns {
+    DeltaColumn correlation, operation;
+    void Write(uint32_t field, std::string* batch);
+  };
+
+  OperationColumns operations_, opened_;
+  ClosedColumns closed_;
+  WorkColumns kernels_, copies_, fills_;
+  CallColumns runtime_calls_, driver_calls_;
+  LaunchOperationColumns launch_operations_;
+  EventCounts counts_;
+  size_t rows_ = 0;
+};
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_LINK_BATCH_ENCODER_H_

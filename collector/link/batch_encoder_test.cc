@@ -1,0 +1,164 @@
+#include "collector/link/batch_encoder.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "proto/wire.pb.h"
+
+namespace tp::collect {
+namespace {
+
+// The batch as the daemon's protobuf reads it.
+wire::Batch Parse(const EncodedBatch& encoded) {
+  google::protobuf::io::CodedInputStream input(
+      reinterpret_cast<const uint8_t*>(encoded.frame.data()),
+      static_cast<int>(encoded.frame.size()));
+  uint32_t length = 0;
+  EXPECT_TRUE(input.ReadVarint32(&length));
+  EXPECT_EQ(input.CurrentPosition() + static_cast<int>(length),
+            static_cast<int>(encoded.frame.size()));
+  wire::FromCollector message;
+  EXPECT_TRUE(message.ParseFromCodedStream(&input));
+  EXPECT_TRUE(message.has_batch());
+  return message.batch();
+}
+
+template <typename Deltas>
+std::vector<int64_t> Undelta(const Deltas& deltas) {
+  std::vector<int64_t> values;
+  uint64_t value = 0;
+  for (int64_t delta : deltas) values.push_back(value += static_cast<uint64_t>(delta));
+  return values;
+}
+
+Work Kernel(int64_t start_ns, int64_t end_ns, uint32_t correlation, StringId name) {
+  Work work = {};
+  work.start_ns = start_ns;
+  work.end_ns = end_ns;
+  work.correlation_id = correlation;
+  work.name = name;
+  work.stream = 7;
+  return work;
+}
+
+TEST(BatchEncoder, KernelsComeOutAsTheyWentIn) {
+  BatchEncoder encoder;
+  encoder.AddWork(EventKind::kKernel, Kernel(1'700'000'000'000'000'000, 1'700'000'000'000'000'500, 10, 1));
+  encoder.AddWork(EventKind::kKernel, Kernel(1'699'999'999'999'999'000, 1'700'000'000'000'000'000, 9, 2));
+  EncodedBatch encoded = encoder.Finish(5, 2);
+  EXPECT_EQ(encoded.sequence, 5u);
+  EXPECT_EQ(encoded.last_string, 2u);
+  EXPECT_EQ(encoded.counts[EventKind::kKernel], 2u);
+  wire::Batch batch = Parse(encoded);
+  EXPECT_EQ(batch.sequence(), 5u);
+  EXPECT_EQ(Undelta(batch.kernels().start_delta_ns()),
+            (std::vector<int64_t>{1'700'000'000'000'000'000, 1'699'999'999'999'999'000}));
+  EXPECT_EQ(batch.kernels().duration_ns(0), 500);
+  EXPECT_EQ(batch.kernels().duration_ns(1), 1000);
+  EXPECT_EQ(Undelta(batch.kernels().correlation_delta()), (std::vector<int64_t>{10, 9}));
+  EXPECT_EQ(batch.kernels().name_id_size(), 2);
+  // One value stands for all rows; a column of zeros is not there.
+  ASSERT_EQ(batch.kernels().stream_size(), 1);
+  EXPECT_EQ(batch.kernels().stream(0), 7u);
+  EXPECT_EQ(batch.kernels().device_size(), 0);
+  EXPECT_EQ(batch.kernels().bytes_size(), 0);
+}
+
+TEST(BatchEncoder, AbsurdTimesTravelUnchanged) {
+  BatchEncoder encoder;
+  encoder.AddWork(EventKind::kKernel, Kernel(-1, INT64_MIN, 1, 1));
+  encoder.AddWork(EventKind::kKernel, Kernel(INT64_MAX, 0, UINT32_MAX, 1));
+  wire::Batch batch = Parse(encoder.Finish(1, 1));
+  std::vector<int64_t> starts = Undelta(batch.kernels().start_delta_ns());
+  EXPECT_EQ(starts, (std::vector<int64_t>{-1, INT64_MAX}));
+  auto end = [&](int row) {
+    return static_cast<int64_t>(static_cast<uint64_t>(starts[row]) +
+                                static_cast<uint64_t>(batch.kernels().duration_ns(row)));
+  };
+  EXPECT_EQ(end(0), INT64_MIN);
+  EXPECT_EQ(end(1), 0);
+  EXPECT_EQ(Undelta(batch.kernels().correlation_delta())[1], UINT32_MAX);
+}
+
+TEST(BatchEncoder, AColumnThatVariesLateHasAllItsRows) {
+  BatchEncoder encoder;
+  for (int i = 0; i < 100; ++i) {
+    Work work = Kernel(i, i + 1, i, 1);
+    work.device = i == 99 ? 3 : 0;
+    encoder.AddWork(EventKind::kKernel, work);
+  }
+  wire::Batch batch = Parse(encoder.Finish(1, 1));
+  ASSERT_EQ(batch.kernels().device_size(), 100);
+  EXPECT_EQ(batch.kernels().device(98), 0u);
+  EXPECT_EQ(batch.kernels().device(99), 3u);
+}
+
+TEST(BatchEncoder, EveryKindOfEventHasItsColumns) {
+  BatchEncoder encoder;
+  Operation operation = {(uint64_t{3} << 40) | 1, 100, 250, 42, 1, 'o', false, 2, 3, 8};
+  encoder.AddOperation(operation);
+  operation.id += 1;
+  operation.asynchronous = true;
+  encoder.AddOpened(operation);
+  encoder.AddClosed(operation.id, 900);
+  Work copy = {};
+  copy.bytes = 4096;
+  copy.copy_kind = 1;
+  copy.source_memory = 2;
+  copy.destination_memory = 3;
+  copy.destination_device_plus_one = 2;
+  encoder.AddWork(EventKind::kCopy, copy);
+  Work fill = {};
+  fill.bytes = 16;
+  fill.value = 255;
+  encoder.AddWork(EventKind::kFill, fill);
+  Call call = {5, 9, 77, 42, 211, 2, 4};
+  encoder.AddCall(EventKind::kRuntimeCall, call);
+  call.cbid = 307;
+  encoder.AddCall(EventKind::kDriverCall, call);
+  encoder.AddLaunchOperation(77, operation.id);
+  EncodedBatch encoded = encoder.Finish(1, 4);
+  EXPECT_TRUE(encoder.empty());
+
+  EXPECT_EQ(encoded.counts[EventKind::kOperation], 2u) << "opened counts, closed does not again";
+  EXPECT_EQ(encoded.counts[EventKind::kCopy], 1u);
+  EXPECT_EQ(encoded.counts[EventKind::kFill], 1u);
+  EXPECT_EQ(encoded.counts[EventKind::kRuntimeCall], 1u);
+  EXPECT_EQ(encoded.counts[EventKind::kDriverCall], 1u);
+  EXPECT_EQ(encoded.counts[EventKind::kLaunchOperation], 1u);
+
+  wire::Batch batch = Parse(encoded);
+  EXPECT_EQ(Undelta(batch.operations().id_delta())[0], static_cast<int64_t>((uint64_t{3} << 40) | 1));
+  EXPECT_EQ(batch.operations().duration_ns(0), 150);
+  EXPECT_EQ(batch.operations().kind(0), static_cast<uint32_t>('o'));
+  EXPECT_EQ(batch.operations().form_size(), 0);
+  EXPECT_EQ(batch.operations().sequence_number(0), 8);
+  EXPECT_EQ(batch.opened().form(0), wire::START_END);
+  EXPECT_EQ(batch.opened().duration_ns_size(), 0);
+  EXPECT_EQ(Undelta(batch.closed().end_delta_ns())[0], 900);
+  EXPECT_EQ(batch.copies().bytes(0), 4096u);
+  EXPECT_EQ(batch.copies().destination_device(0), 2u);
+  EXPECT_EQ(batch.fills().value(0), 255u);
+  EXPECT_EQ(batch.runtime_calls().cbid(0), 211u);
+  EXPECT_EQ(batch.runtime_calls().result(0), 2u);
+  EXPECT_EQ(batch.driver_calls().cbid(0), 307u);
+  EXPECT_EQ(Undelta(batch.launch_operations().operation_delta())[0],
+            static_cast<int64_t>(operation.id));
+}
+
+TEST(BatchEncoder, ABatchHoldsNothingOfTheOneBefore) {
+  BatchEncoder encoder;
+  encoder.AddWork(EventKind::kKernel, Kernel(100, 200, 5, 1));
+  encoder.Finish(1, 1);
+  encoder.AddWork(EventKind::kKernel, Kernel(300, 400, 6, 0));
+  wire::Batch batch = Parse(encoder.Finish(2, 1));
+  EXPECT_EQ(Undelta(batch.kernels().start_delta_ns()), (std::vector<int64_t>{300}));
+  EXPECT_EQ(Undelta(batch.kernels().correlation_delta()), (std::vector<int64_t>{6}));
+  EXPECT_EQ(batch.kernels().name_id_size(), 0);
+}
+
+}  // namespace
+}  // namespace tp::collect

@@ -1,0 +1,60 @@
+// The batches that no daemon has acknowledged yet, in order, within a bound: when they no longer fit, the oldest whole batches go and
+// are counted.
+#ifndef COLLECTOR_LINK_BATCH_QUEUE_H_
+#define COLLECTOR_LINK_BATCH_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "collector/events.h"
+#include "collector/link/batch_encoder.h"
+
+namespace tp::collect {
+
+// Not thread-safe: the collector thread's own.
+class BatchQueue {
+ public:
+  explicit BatchQueue(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+
+  // Sequence numbers must grow by one from batch to batch.
+  void Push(EncodedBatch batch);
+
+  // The next batch to send on this connection, or nullptr. Valid until the next call of a non-const function.
+  const EncodedBatch* NextToSend() const;
+  void MarkSent();
+
+  // The daemon has all batches up to this one.
+  void Acknowledge(uint64_t sequence);
+
+  // The connection is gone: what was not acknowledged will be sent again.
+  void Rewind();
+
+  bool empty() const { return batches_.empty(); }
+  bool all_sent() const { return sent_ == batches_.size(); }
+  uint64_t oldest_sequence() const;  // Of the batches held; of the next to come, if there is none.
+  size_t bytes() const { return bytes_; }
+  const EventCounts& dropped() const { return dropped_; }
+  const EventCounts& acknowledged() const { return acknowledged_; }
+
+ private:
+  // A batch that was let go after it was sent and before it was acknowledged: lost only if the connection breaks first.
+  struct SentAndGone {
+    uint64_t sequence;
+    EventCounts counts;
+  };
+
+  static size_t BytesOf(const EncodedBatch& batch);
+
+  size_t limit_bytes_;
+  std::deque<EncodedBatch> batches_;
+  std::deque<SentAndGone> sent_and_gone_;
+  size_t sent_ = 0;  // Of batches_, from the front.
+  size_t bytes_ = 0;
+  uint64_t next_sequence_ = 1;
+  EventCounts dropped_, acknowledged_;
+};
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_LINK_BATCH_QUEUE_H_

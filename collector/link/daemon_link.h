@@ -1,0 +1,99 @@
+// The connection to the daemon: connects when there is one, says hello, sends strings and batches, takes commands. Whatever happens
+// to the daemon, the collector only sees that batches stay in the queue.
+#ifndef COLLECTOR_LINK_DAEMON_LINK_H_
+#define COLLECTOR_LINK_DAEMON_LINK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "collector/link/batch_queue.h"
+#include "collector/link/string_table.h"
+
+namespace tp::collect {
+
+enum class GoodbyeReason : uint8_t { kExit = 1, kDetached = 2 };
+
+// Never blocks; all work is done in Pump. Not thread-safe: the collector thread's own.
+class DaemonLink {
+ public:
+  // `hello` and `status` return the encoded messages of proto/wire.proto, made when a connection begins. The queue and the strings
+  // outlive the link.
+  struct Messages {
+    std::function<std::string()> hello;
+    std::function<std::string()> status;
+  };
+  DaemonLink(BatchQueue* queue, const StringTable* strings, Messages messages);
+  ~DaemonLink();
+  DaemonLink(const DaemonLink&) = delete;
+  DaemonLink& operator=(const DaemonLink&) = delete;
+
+  // Connects if that is due, reads commands, writes what the socket takes. `now_ns` is CLOCK_MONOTONIC.
+  void Pump(int64_t now_ns);
+  // Lets the next Pump connect at once, however long ago the last try was.
+  void HurryConnect() { next_connect_ns_ = 0; }
+
+  // Sleeps until the daemon has said something, or the socket takes more, or `timeout_ms` have passed.
+  void WaitForDaemon(int timeout_ms) const;
+
+  // Sends a Status message; without a connection it is left out (a connection begins with one).
+  void SendStatus();
+  // Says that all which was pushed to the queue before answers the flush with this token.
+  void SendFlushDone(uint64_t token);
+  // The last message: after it nothing more is sent on this connection.
+  void SendGoodbye(GoodbyeReason reason);
+
+  // Commands that have come since the last call.
+  std::optional<uint64_t> TakeFlushRequest();
+  std::optional<bool> TakeCaptureRequest();
+
+  bool connected() const { return fd_ >= 0; }
+  // More could be written at once, but the socket is full.
+  bool blocked() const { return blocked_; }
+  // All is written, and all batches are acknowledged.
+  bool settled() const {
+    return queue_->empty() && out_.empty() && urgent_.empty() && !goodbye_.has_value();
+  }
+  // Why there is no connection, when it is not that nobody listens; else empty.
+  std::string_view refusal() const { return refusal_; }
+  uint64_t connections() const { return connections_; }
+
+  // Forgets the connection without a word on it: in the child of a fork, where it is the parent's.
+  void Abandon();
+
+ private:
+  bool Connect();
+  bool DescriptorIsOurs() const;
+  void Disconnect();
+  void Read();
+  void Handle(std::string_view message);
+  void Write();
+  bool FillOut();
+
+  BatchQueue* queue_;
+  const StringTable* strings_;
+  Messages messages_;
+
+  int fd_ = -1;
+  uint64_t inode_ = 0;           // Of fd_: a program that closes all its descriptors closes ours too.
+  int64_t next_connect_ns_ = 0;
+  std::string in_;
+  std::string out_;              // Being written, from out_offset_ on.
+  size_t out_offset_ = 0;
+  std::string urgent_;           // Frames that go before the next batch.
+  StringId strings_sent_ = 0;
+  std::optional<uint64_t> flush_done_;  // Sent when the queue has been.
+  std::optional<GoodbyeReason> goodbye_;
+  bool blocked_ = false;
+  std::optional<uint64_t> flush_request_;
+  std::optional<bool> capture_request_;
+  std::string refusal_;
+  uint64_t connections_ = 0;
+};
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_LINK_DAEMON_LINK_H_

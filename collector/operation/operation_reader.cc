@@ -1,0 +1,166 @@
+#include "collector/operation/operation_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "collector/operation/operation_name.h"
+
+namespace tp::collect {
+namespace {
+
+// Asynchronous ranges that a program starts and never ends.
+constexpr size_t kMostAsynchronous = 65536;
+// An end whose begin was not seen may have overtaken it in another thread's buffer, once.
+constexpr int kMostRounds = 3;
+
+}  // namespace
+
+void OperationReader::Read(void (*batch_full)(void*), void* user) {
+  ThreadOperationsList::ForEach([&](ThreadOperations& thread) {
+    bool ended = thread.ended();
+    std::vector<Open>& stack = threads_[thread.serial()].stack;
+    thread.buffer().Drain([&](const OperationEvent& event, std::string_view text) {
+      Handle(event, text, thread, &stack);
+      batch_full(user);
+    });
+    if (ended) {
+      // What it left open ended with it.
+      while (!stack.empty()) {
+        Close(stack.back(), thread.ended_ns());
+        stack.pop_back();
+      }
+      threads_.erase(thread.serial());
+    }
+  });
+  EndedRange overflowed[64];
+  for (size_t count; (count = TakeOverflowedEnds(overflowed, 64)) > 0;) {
+    for (size_t i = 0; i < count; ++i) unmatched_.push_back({overflowed[i], 0});
+  }
+  std::erase_if(unmatched_, [this](UnmatchedEnd& unmatched) {
+    return EndAsynchronous(unmatched.end) || ++unmatched.rounds > kMostRounds;
+  });
+}
+
+void OperationReader::SendOpen() {
+  auto send = [this](Open& open) {
+    if (!open.sent) encoder_->AddOpened(open.operation);
+    open.sent = true;
+  };
+  for (auto& [serial, thread] : threads_) {
+    // Those below one that was sent were sent with it.
+    size_t first = thread.stack.size();
+    while (first > 0 && !thread.stack[first - 1].sent) --first;
+    for (size_t i = first; i < thread.stack.size(); ++i) send(thread.stack[i]);
+  }
+  for (auto& [id, open] : asynchronous_) send(open);
+}
+
+void OperationReader::CloseAll(int64_t now_ns) {
+  for (auto& [serial, thread] : threads_) {
+    while (!thread.stack.empty()) {
+      Close(thread.stack.back(), now_ns);
+      thread.stack.pop_back();
+    }
+  }
+  for (auto& [id, open] : asynchronous_) Close(open, now_ns);
+  asynchronous_.clear();
+}
+
+size_t OperationReader::memory_bytes() const {
+  size_t bytes = (threads_.size() * 2 + asynchronous_.size()) * sizeof(Open);
+  for (const auto& [serial, thread] : threads_) bytes += thread.stack.capacity() * sizeof(Open);
+  return bytes;
+}
+
+void OperationReader::Handle(const OperationEvent& event, std::string_view text,
+                             ThreadOperations& thread, std::vector<Open>* stack) {
+  switch (event.type) {
+    case OperationEventType::kPush:
+      stack->push_back({Begin(event, text, thread.thread_id()), false});
+      break;
+    case OperationEventType::kStart:
+      if (asynchronous_.size() < kMostAsynchronous) {
+        Operation operation = Begin(event, text, thread.thread_id());
+        operation.asynchronous = true;
+        asynchronous_.emplace(operation.id, Open{operation, false});
+      } else {
+        // Its end is not waited for: it counts as a range of no length rather than not at all.
+        Operation operation = Begin(event, text, thread.thread_id());
+        operation.asynchronous = true;
+        operation.end_ns = operation.start_ns;
+        encoder_->AddOperation(operation);
+      }
+      break;
+    case OperationEventType::kPop:
+      EndPushed(stack, event.id, event.time_ns);
+      break;
+    case OperationEventType::kEnd:
+      if (EndedRange end{event.id, event.time_ns}; !EndAsynchronous(end)) {
+        unmatched_.push_back({end, 0});
+      }
+      break;
+    case OperationEventType::kSkip:
+      break;
+  }
+}
+
+Operation OperationReader::Begin(const OperationEvent& event, std::string_view text,
+                                 uint32_t thread_id) {
+  Operation operation = {};
+  operation.id = event.id;
+  operation.start_ns = event.time_ns;
+  operation.thread_id = thread_id;
+  if (event.domain != nullptr) {
+    if (event.domain->id == 0) event.domain->id = strings_->Intern(event.domain->name());
+    operation.domain = event.domain->id;
+  }
+  const RegisteredText* registered = event.text;
+  if (registered != nullptr && registered->name != 0) {
+    operation.name = registered->name;
+    operation.shapes = registered->shapes;
+    operation.sequence_number_plus_one = registered->sequence_number_plus_one;
+    operation.kind = registered->kind;
+    return operation;
+  }
+  OperationName name = ReadOperationName(registered != nullptr ? registered->text() : text);
+  operation.name = strings_->Intern(name.name);
+  operation.shapes = strings_->Intern(name.shapes);
+  operation.sequence_number_plus_one = name.sequence_number_plus_one;
+  operation.kind = name.kind;
+  if (registered != nullptr) {
+    registered->name = operation.name;
+    registered->shapes = operation.shapes;
+    registered->sequence_number_plus_one = operation.sequence_number_plus_one;
+    registered->kind = operation.kind;
+  }
+  return operation;
+}
+
+void OperationReader::EndPushed(std::vector<Open>* stack, uint64_t id, int64_t end_ns) {
+  for (size_t i = stack->size(); i > 0; --i) {
+    Open& open = (*stack)[i - 1];
+    if (open.operation.id != id) continue;
+    Close(open, end_ns);
+    stack->erase(stack->begin() + (i - 1));
+    return;
+  }
+}
+
+bool OperationReader::EndAsynchronous(const EndedRange& end) {
+  auto found = asynchronous_.find(end.id);
+  if (found == asynchronous_.end()) return false;
+  Close(found->second, end.time_ns);
+  asynchronous_.erase(found);
+  return true;
+}
+
+void OperationReader::Close(Open& open, int64_t end_ns) {
+  if (open.sent) {
+    encoder_->AddClosed(open.operation.id, end_ns);
+  } else {
+    open.operation.end_ns = end_ns;
+    encoder_->AddOperation(open.operation);
+  }
+}
+
+}  // namespace tp::collect

@@ -1,0 +1,66 @@
+// The collector thread's end of the range events: pairs begins with ends, reads the names, and hands whole operations on.
+#ifndef COLLECTOR_OPERATION_OPERATION_READER_H_
+#define COLLECTOR_OPERATION_OPERATION_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "collector/events.h"
+#include "collector/link/batch_encoder.h"
+#include "collector/link/string_table.h"
+#include "collector/operation/thread_operations.h"
+
+namespace tp::collect {
+
+// Not thread-safe: the collector thread's own.
+class OperationReader {
+ public:
+  // Both outlive the reader.
+  OperationReader(StringTable* strings, BatchEncoder* encoder)
+      : strings_(strings), encoder_(encoder) {}
+
+  // Takes what all threads have recorded so far. `batch_full` is called now and then, so that the batch can be sent off when it has
+  // grown enough.
+  void Read(void (*batch_full)(void*), void* user);
+
+  // Sends the begins of the ranges that are open and have not been sent.
+  void SendOpen();
+
+  // The process ends: all that is open ends at `now_ns`.
+  void CloseAll(int64_t now_ns);
+
+  size_t memory_bytes() const;
+
+ private:
+  struct Open {
+    Operation operation;
+    bool sent;  // As AddOpened.
+  };
+  struct Thread {
+    std::vector<Open> stack;
+  };
+  struct UnmatchedEnd {
+    EndedRange end;
+    int rounds;
+  };
+
+  void Handle(const OperationEvent& event, std::string_view text, ThreadOperations& thread,
+              std::vector<Open>* stack);
+  Operation Begin(const OperationEvent& event, std::string_view text, uint32_t thread_id);
+  void EndPushed(std::vector<Open>* stack, uint64_t id, int64_t end_ns);
+  bool EndAsynchronous(const EndedRange& end);
+  void Close(Open& open, int64_t end_ns);
+
+  StringTable* strings_;
+  BatchEncoder* encoder_;
+  std::unordered_map<uint64_t, Thread> threads_;  // By serial.
+  std::unordered_map<uint64_t, Open> asynchronous_;
+  std::vector<UnmatchedEnd> unmatched_;
+};
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_OPERATION_OPERATION_READER_H_

@@ -1,0 +1,305 @@
+#include "collector/operation/thread_operations.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+namespace tp::collect {
+namespace {
+
+// Buffers are large while threads are few, so that a burst of ranges fits, and small when there are many.
+constexpr uint32_t kLargeBuffer = 512 << 10;
+constexpr uint32_t kMiddleBuffer = 128 << 10;
+constexpr uint32_t kSmallBuffer = 32 << 10;
+
+constexpr int kSerialShift = 40;
+
+// Marks a thread that has no state and will get none.
+constexpr uintptr_t kNone = 1;
+
+// Set up once by the first thread that has a range; initial-exec: one instruction to read, no allocation behind it.
+__attribute__((tls_model("initial-exec"))) thread_local ThreadOperations* t_operations = nullptr;
+
+pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
+pthread_key_t g_key;
+bool g_key_made = false;
+
+pthread_mutex_t g_overflow_lock = PTHREAD_MUTEX_INITIALIZER;
+constexpr size_t kMostOverflowedEnds = 4096;
+EndedRange g_overflowed_ends[kMostOverflowedEnds];
+size_t g_overflowed_count = 0;
+
+uint32_t BufferBytes(size_t used, size_t limit) {
+  if (used < limit / 3) return kLargeBuffer;
+  if (used < 2 * (limit / 3)) return kMiddleBuffer;
+  return kSmallBuffer;
+}
+
+}  // namespace
+
+std::atomic<ThreadOperations*> ThreadOperationsList::head_{nullptr};
+std::atomic<const LaunchCorrelation*> ThreadOperationsList::correlation_{nullptr};
+std::atomic<uint32_t> ThreadOperationsList::epoch_{0};
+std::atomic<uint64_t> ThreadOperationsList::lost_{0};
+std::atomic<uint64_t> ThreadOperationsList::next_serial_{1};
+std::atomic<size_t> ThreadOperationsList::memory_{0};
+std::atomic<bool> ThreadOperationsList::closed_{false};
+size_t ThreadOperationsList::memory_limit_ = 0;
+void (*ThreadOperationsList::wake_)() = nullptr;
+
+int64_t HostTimeNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+ThreadOperations::ThreadOperations(pid_t thread_id, uint64_t serial, char* buffer,
+                                   uint32_t buffer_bytes, OpenRange* stack, size_t mapped_bytes)
+    : thread_id_(thread_id),
+      serial_(serial),
+      next_id_(serial << kSerialShift | 1),
+      stack_(stack),
+      mapped_bytes_(mapped_bytes),
+      buffer_(buffer, buffer_bytes) {}
+
+ThreadOperations* ThreadOperations::Current() {
+  ThreadOperations* current = t_operations;
+  if (__builtin_expect(reinterpret_cast<uintptr_t>(current) > kNone, 1)) {
+    return ThreadOperationsList::closed_.load(std::memory_order_relaxed) ? nullptr : current;
+  }
+  if (current != nullptr) {
+    ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  return ThreadOperationsList::Create();
+}
+
+bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain* domain,
+                              const RangeText& text) {
+  OperationEvent event = {};
+  event.type = type;
+  event.id = id;
+  event.time_ns = HostTimeNs();
+  event.domain = domain;
+  event.text = text.registered;
+  uint32_t ends = recorded_depth_ + (type == OperationEventType::kPush ? 1 : 0);
+  std::string_view kept = text.text;
+  if (buffer_.Begin(event, kept, ends)) {
+    WakeIfHalfFull();
+    return true;
+  }
+  ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void ThreadOperations::WakeIfHalfFull() {
+  if (__builtin_expect(buffer_.HalfFull(), 0) && ThreadOperationsList::wake_ != nullptr) {
+    ThreadOperationsList::wake_();
+  }
+}
+
+int ThreadOperations::DepthIn(const Domain* domain) const {
+  if (foreign_ == 0) return depth_ > 0 && stack_[0].domain == domain ? static_cast<int>(depth_) : 0;
+  int depth = 0;
+  for (uint32_t i = 0; i < depth_; ++i) depth += stack_[i].domain == domain;
+  return depth;
+}
+
+void ThreadOperations::CountForeign() {
+  foreign_ = 0;
+  for (uint32_t i = 1; i < depth_; ++i) foreign_ += stack_[i].domain != stack_[0].domain;
+}
+
+int ThreadOperations::Push(const Domain* domain, const RangeText& text) {
+  CorrelateOpenRanges();
+  if (depth_ == kDeepest) {
+    ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
+    ++deeper_;
+    return static_cast<int>(kDeepest + deeper_ - 1);
+  }
+  uint64_t id = next_id_++;
+  int depth = DepthIn(domain);
+  OpenRange& range = stack_[depth_++];
+  range.id = id;
+  range.domain = domain;
+  range.recorded = Record(OperationEventType::kPush, id, domain, text);
+  recorded_depth_ += range.recorded;
+  foreign_ += stack_[0].domain != domain;
+  // Also for a range that could not be recorded: its device work is then of an operation that is not known, not of another.
+  const LaunchCorrelation* correlation =
+      ThreadOperationsList::correlation_.load(std::memory_order_acquire);
+  if (correlation != nullptr) {
+    correlation->push(id);
+    ++correlated_;
+  }
+  return depth;
+}
+
+int ThreadOperations::Pop(const Domain* domain) {
+  int64_t now_ns = HostTimeNs();
+  CorrelateOpenRanges();
+  if (deeper_ > 0) {
+    --deeper_;
+    return static_cast<int>(kDeepest + deeper_);
+  }
+  uint32_t index = depth_;
+  while (index > 0 && stack_[index - 1].domain != domain) --index;
+  if (index == 0) return -1;
+  OpenRange range = stack_[index - 1];
+  Remove(index - 1);
+  if (range.recorded) {
+    --recorded_depth_;
+    buffer_.End(OperationEventType::kPop, range.id, now_ns, recorded_depth_);
+    WakeIfHalfFull();
+  }
+  return DepthIn(domain);
+}
+
+// Mostly the innermost one; but ranges of different domains need not end in the order of their nesting.
+void ThreadOperations::Remove(uint32_t index) {
+  const LaunchCorrelation* correlation =
+      ThreadOperationsList::correlation_.load(std::memory_order_acquire);
+  if (correlation != nullptr && correlated_ == depth_) {
+    for (uint32_t i = index; i < depth_; ++i) correlation->pop();
+    for (uint32_t i = index + 1; i < depth_; ++i) correlation->push(stack_[i].id);
+    --correlated_;
+  }
+  std::copy(stack_ + index + 1, stack_ + depth_, stack_ + index);
+  --depth_;
+  if (foreign_ > 0) CountForeign();
+}
+
+uint64_t ThreadOperations::Start(const Domain* domain, const RangeText& text) {
+  uint64_t id = next_id_++;
+  return Record(OperationEventType::kStart, id, domain, text) ? id : 0;
+}
+
+void ThreadOperations::End(uint64_t id) {
+  int64_t now_ns = HostTimeNs();
+  if (buffer_.End(OperationEventType::kEnd, id, now_ns, recorded_depth_)) {
+    WakeIfHalfFull();
+    return;
+  }
+  pthread_mutex_lock(&g_overflow_lock);
+  if (g_overflowed_count < kMostOverflowedEnds) {
+    g_overflowed_ends[g_overflowed_count++] = {id, now_ns};
+  }
+  pthread_mutex_unlock(&g_overflow_lock);
+}
+
+void ThreadOperations::CorrelateOpenRanges() {
+  uint32_t epoch = ThreadOperationsList::epoch_.load(std::memory_order_acquire);
+  if (__builtin_expect(epoch == correlation_epoch_, 1)) return;
+  correlation_epoch_ = epoch;
+  const LaunchCorrelation* correlation =
+      ThreadOperationsList::correlation_.load(std::memory_order_acquire);
+  if (correlation == nullptr) return;
+  // What an earlier capture left there.
+  for (; correlated_ > 0; --correlated_) correlation->pop();
+  for (; correlated_ < depth_; ++correlated_) correlation->push(stack_[correlated_].id);
+}
+
+void ThreadOperationsList::Configure(size_t memory_limit_bytes, void (*wake)()) {
+  memory_limit_ = memory_limit_bytes;
+  wake_ = wake;
+}
+
+ThreadOperations* ThreadOperationsList::Create() {
+  if (closed_.load(std::memory_order_relaxed)) return nullptr;
+  pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, &ThreadEnds) == 0; });
+  size_t used = memory_.load(std::memory_order_relaxed);
+  uint32_t buffer_bytes = BufferBytes(used, memory_limit_);
+  // The stack is address space alone until it is used: a page holds more ranges than most threads ever nest.
+  size_t stack_bytes = ThreadOperations::kDeepest * sizeof(ThreadOperations::OpenRange);
+  size_t head_bytes =
+      (sizeof(ThreadOperations) + buffer_bytes + OperationBuffer::kSlackBytes + 4095) & ~size_t{4095};
+  size_t bytes = head_bytes + stack_bytes;
+  void* memory = MAP_FAILED;
+  if (g_key_made && used + buffer_bytes <= memory_limit_) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  if (memory == MAP_FAILED) {
+    t_operations = reinterpret_cast<ThreadOperations*>(kNone);
+    lost_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  memory_.fetch_add(buffer_bytes, std::memory_order_relaxed);
+  char* base = static_cast<char*>(memory);
+  auto* thread = new (memory) ThreadOperations(
+      gettid(), next_serial_.fetch_add(1, std::memory_order_relaxed),
+      base + sizeof(ThreadOperations), buffer_bytes,
+      reinterpret_cast<ThreadOperations::OpenRange*>(base + head_bytes), bytes);
+  thread->next_ = head_.load(std::memory_order_relaxed);
+  while (!head_.compare_exchange_weak(thread->next_, thread, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+  }
+  t_operations = thread;
+  pthread_setspecific(g_key, thread);
+  return thread;
+}
+
+void ThreadOperationsList::Destroy(ThreadOperations* thread) {
+  memory_.fetch_sub(thread->buffer_.capacity(), std::memory_order_relaxed);
+  munmap(thread, thread->mapped_bytes_);
+}
+
+bool ThreadOperationsList::Unlink(ThreadOperations* previous, ThreadOperations* thread) {
+  if (previous != nullptr) {
+    previous->next_ = thread->next_;
+    return true;
+  }
+  // Others may be adding before it; then it goes the next time.
+  ThreadOperations* expected = thread;
+  return head_.compare_exchange_strong(expected, thread->next_, std::memory_order_acq_rel);
+}
+
+// Runs on the thread that ends, among its other destructors: one that still pushes ranges after it gets a new state.
+void ThreadOperationsList::ThreadEnds(void* thread) {
+  auto* operations = static_cast<ThreadOperations*>(thread);
+  t_operations = nullptr;
+  operations->ended_ns_ = HostTimeNs();
+  operations->ended_.store(true, std::memory_order_release);
+}
+
+void ThreadOperationsList::SetLaunchCorrelation(const LaunchCorrelation* correlation) {
+  correlation_.store(correlation, std::memory_order_release);
+  epoch_.fetch_add(1, std::memory_order_acq_rel);
+  // The others do it at their next range.
+  if (reinterpret_cast<uintptr_t>(t_operations) > kNone) t_operations->CorrelateOpenRanges();
+}
+
+void ThreadOperationsList::Close() { closed_.store(true, std::memory_order_relaxed); }
+
+void ThreadOperationsList::AfterForkInChild(bool keep) {
+  g_overflow_lock = PTHREAD_MUTEX_INITIALIZER;
+  ThreadOperations* current = t_operations;
+  if (reinterpret_cast<uintptr_t>(current) <= kNone) current = nullptr;
+  ThreadOperations* thread = head_.load(std::memory_order_relaxed);
+  while (thread != nullptr) {
+    ThreadOperations* next = thread->next_;
+    if (thread != current) Destroy(thread);
+    thread = next;
+  }
+  if (current != nullptr) {
+    current->next_ = nullptr;
+    current->thread_id_ = gettid();
+  }
+  head_.store(current, std::memory_order_relaxed);
+  if (!keep) Close();
+}
+
+size_t TakeOverflowedEnds(EndedRange* ends, size_t capacity) {
+  pthread_mutex_lock(&g_overflow_lock);
+  size_t count = std::min(capacity, g_overflowed_count);
+  std::copy_n(g_overflowed_ends + (g_overflowed_count - count), count, ends);
+  g_overflowed_count -= count;
+  pthread_mutex_unlock(&g_overflow_lock);
+  return count;
+}
+
+}  // namespace tp::collect

@@ -1,0 +1,163 @@
+// The open ranges of each application thread, and the way of its range events to the collector thread.
+//
+// The functions that applications' threads run take no shared lock, allocate nothing (but each thread's own state, once) and make no
+// system call (but to wake the collector thread when a buffer is half full).
+#ifndef COLLECTOR_OPERATION_THREAD_OPERATIONS_H_
+#define COLLECTOR_OPERATION_THREAD_OPERATIONS_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "collector/operation/operation_buffer.h"
+#include "collector/operation/text.h"
+
+namespace tp::collect {
+
+// What a range begins with: a text of its own, or a registered one (then `text` is empty).
+struct RangeText {
+  std::string_view text;
+  const RegisteredText* registered = nullptr;
+};
+
+// Tells CUPTI which operation the calling thread is in (external correlation). Set while capturing.
+struct LaunchCorrelation {
+  void (*push)(uint64_t id);
+  void (*pop)();
+};
+
+// One thread's. Made at the thread's first range, given back by the collector thread after the thread's end.
+class ThreadOperations {
+ public:
+  // The calling thread's; nullptr when the bound on memory is reached, or in a process that is not collected from.
+  static ThreadOperations* Current();
+
+  // Begins a range in the nesting of the thread; returns its depth within its domain, from 0 on.
+  int Push(const Domain* domain, const RangeText& text);
+  // Ends the domain's innermost range; returns its depth, or -1 when there is none.
+  int Pop(const Domain* domain);
+  // Begins an asynchronous range: the id to end it with, or 0 when there is no room for it.
+  uint64_t Start(const Domain* domain, const RangeText& text);
+  void End(uint64_t id);
+
+  // Makes CUPTI's stack of this thread hold the ranges that are open now, when capturing has begun since they were pushed.
+  void CorrelateOpenRanges();
+
+  pid_t thread_id() const { return thread_id_; }
+  // Serial number of the thread; the upper bits of its ranges' ids.
+  uint64_t serial() const { return serial_; }
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  int64_t ended_ns() const { return ended_ns_; }
+  OperationBuffer& buffer() { return buffer_; }
+
+ private:
+  friend class ThreadOperationsList;
+
+  struct OpenRange {
+    uint64_t id;
+    const Domain* domain;
+    bool recorded;  // Its begin is in the buffer.
+  };
+  // A program that pushes and never pops fills this once; what is deeper is not recorded, and counted.
+  static constexpr uint32_t kDeepest = 32768;
+
+  ThreadOperations(pid_t thread_id, uint64_t serial, char* buffer, uint32_t buffer_bytes,
+                   OpenRange* stack, size_t mapped_bytes);
+
+  bool Record(OperationEventType type, uint64_t id, const Domain* domain, const RangeText& text);
+  void WakeIfHalfFull();
+  int DepthIn(const Domain* domain) const;
+  void CountForeign();
+  void Remove(uint32_t index);
+
+  pid_t thread_id_;
+  uint64_t serial_;
+  uint64_t next_id_;
+  uint32_t depth_ = 0;
+  uint32_t recorded_depth_ = 0;
+  uint32_t deeper_ = 0;            // Pushes beyond kDeepest.
+  uint32_t foreign_ = 0;           // Of stack_: ranges of another domain than the outermost one's.
+  uint32_t correlation_epoch_ = 0; // Of the capture that CUPTI's stack of this thread belongs to; 0: none.
+  uint32_t correlated_ = 0;        // Ranges on CUPTI's stack of this thread.
+  OpenRange* stack_;
+  size_t mapped_bytes_;
+  OperationBuffer buffer_;
+  std::atomic<bool> ended_{false};
+  int64_t ended_ns_ = 0;
+  ThreadOperations* next_ = nullptr;
+};
+
+// All threads'. Static, since applications' threads come to it on their own.
+class ThreadOperationsList {
+ public:
+  // Before the first Current(). `wake` is called (on an application's thread) when a buffer is half full.
+  static void Configure(size_t memory_limit_bytes, void (*wake)());
+
+  // Collector thread. Calls `visit(ThreadOperations&)` for each thread, and gives back those that have ended after it.
+  template <typename Visit>
+  static void ForEach(Visit&& visit) {
+    ThreadOperations* previous = nullptr;
+    ThreadOperations* thread = head_.load(std::memory_order_acquire);
+    while (thread != nullptr) {
+      ThreadOperations* next = thread->next_;
+      bool ended = thread->ended();  // Before the visit: what an ended thread wrote is all there.
+      visit(*thread);
+      if (ended && Unlink(previous, thread)) {
+        Destroy(thread);
+      } else {
+        previous = thread;
+      }
+      thread = next;
+    }
+  }
+
+  // From now on ranges push to and pop from CUPTI's stack; nullptr: no more. `correlation` lives for ever. The calling thread's open
+  // ranges are pushed at once, another's at its next range.
+  static void SetLaunchCorrelation(const LaunchCorrelation* correlation);
+
+  // Ranges that were not recorded, for want of room, so far.
+  static uint64_t lost() { return lost_.load(std::memory_order_relaxed); }
+  static size_t memory_bytes() { return memory_.load(std::memory_order_relaxed); }
+
+  // No range is recorded any more, on any thread.
+  static void Close();
+
+  // In the child of a fork: only the calling thread is there. `keep`: go on with it; else Close.
+  static void AfterForkInChild(bool keep);
+
+ private:
+  friend class ThreadOperations;
+
+  static ThreadOperations* Create();
+  static void Destroy(ThreadOperations* thread);
+  static bool Unlink(ThreadOperations* previous, ThreadOperations* thread);
+  static void ThreadEnds(void* thread);
+
+  static std::atomic<ThreadOperations*> head_;
+  static std::atomic<const LaunchCorrelation*> correlation_;
+  static std::atomic<uint32_t> epoch_;
+  static std::atomic<uint64_t> lost_;
+  static std::atomic<uint64_t> next_serial_;
+  static std::atomic<size_t> memory_;
+  static std::atomic<bool> closed_;
+  static size_t memory_limit_;
+  static void (*wake_)();
+};
+
+// Ends of asynchronous ranges whose thread's buffer had no room. Rare, so behind a lock.
+struct EndedRange {
+  uint64_t id;
+  int64_t time_ns;
+};
+// Collector thread: takes up to `capacity` of them.
+size_t TakeOverflowedEnds(EndedRange* ends, size_t capacity);
+
+// CLOCK_MONOTONIC in ns.
+int64_t HostTimeNs();
+
+}  // namespace tp::collect
+
+#endif  // COLLECTOR_OPERATION_THREAD_OPERATIONS_H_

@@ -1,0 +1,285 @@
+#include "collector/operation/thread_operations.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collector/link/batch_encoder.h"
+#include "collector/link/string_table.h"
+#include "collector/operation/operation_reader.h"
+#include "proto/wire.pb.h"
+
+namespace tp::collect {
+namespace {
+
+// What CUPTI's external correlation stack of this thread would hold.
+thread_local std::vector<uint64_t> t_cupti_stack;
+constexpr LaunchCorrelation kCorrelation = {[](uint64_t id) { t_cupti_stack.push_back(id); },
+                                            [] {
+                                              if (!t_cupti_stack.empty()) t_cupti_stack.pop_back();
+                                            }};
+
+struct Row {
+  std::string name;
+  int64_t duration_ns;
+  uint32_t thread;
+  char kind;
+  bool asynchronous;
+};
+
+// The reader's end, as the collector thread has it. Each test starts from what earlier ones have left, so it is drained first.
+class ThreadOperationsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ThreadOperationsList::Configure(24 << 20, nullptr);
+    Take();
+  }
+  void TearDown() override { ThreadOperationsList::SetLaunchCorrelation(nullptr); }
+
+  struct Taken {
+    std::vector<Row> whole, opened;
+    std::vector<uint64_t> opened_ids, closed_ids;
+  };
+
+  Taken Take(bool send_open = false) {
+    reader_.Read([](void*) {}, nullptr);
+    if (send_open) reader_.SendOpen();
+    EncodedBatch encoded = encoder_.Finish(1, strings_.last_id());
+    wire::FromCollector message;
+    google::protobuf::io::CodedInputStream input(
+        reinterpret_cast<const uint8_t*>(encoded.frame.data()),
+        static_cast<int>(encoded.frame.size()));
+    uint32_t length;
+    EXPECT_TRUE(input.ReadVarint32(&length));
+    EXPECT_TRUE(message.ParseFromCodedStream(&input));
+    Taken taken;
+    auto rows = [this](const wire::OperationColumns& columns, std::vector<uint64_t>* ids) {
+      std::vector<Row> rows;
+      uint64_t id = 0;
+      for (int i = 0; i < columns.start_delta_ns_size(); ++i) {
+        auto value = [i](const auto& column) {
+          return column.size() == 0 ? 0 : column.size() == 1 ? column.Get(0) : column.Get(i);
+        };
+        id += static_cast<uint64_t>(columns.id_delta(i));
+        if (ids != nullptr) ids->push_back(id);
+        rows.push_back({std::string(strings_.Text(value(columns.name_id()))),
+                        columns.duration_ns_size() > i ? columns.duration_ns(i) : -1,
+                        static_cast<uint32_t>(value(columns.thread_id())),
+                        static_cast<char>(value(columns.kind())), value(columns.form()) != 0});
+      }
+      return rows;
+    };
+    taken.whole = rows(message.batch().operations(), nullptr);
+    taken.opened = rows(message.batch().opened(), &taken.opened_ids);
+    uint64_t id = 0;
+    for (int64_t delta : message.batch().closed().id_delta()) {
+      taken.closed_ids.push_back(id += static_cast<uint64_t>(delta));
+    }
+    return taken;
+  }
+
+  static std::vector<std::string> Names(const std::vector<Row>& rows) {
+    std::vector<std::string> names;
+    for (const Row& row : rows) names.push_back(row.name);
+    return names;
+  }
+
+  StringTable strings_;
+  BatchEncoder encoder_;
+  OperationReader reader_{&strings_, &encoder_};
+};
+
+TEST_F(ThreadOperationsTest, PushAndPopGiveDepthsAndWholeOperations) {
+  ThreadOperations* thread = ThreadOperations::Current();
+  ASSERT_NE(thread, nullptr);
+  EXPECT_EQ(thread->Push(nullptr, {"outer"}), 0);
+  EXPECT_EQ(thread->Push(nullptr, {"aten::mm, seq = 3, sizes = [[2, 3]]"}), 1);
+  EXPECT_EQ(thread->Pop(nullptr), 1);
+  EXPECT_EQ(thread->Pop(nullptr), 0);
+  EXPECT_EQ(thread->Pop(nullptr), -1) << "nothing is open";
+  Taken taken = Take();
+  ASSERT_EQ(Names(taken.whole), (std::vector<std::string>{"aten::mm", "outer"}));
+  EXPECT_EQ(taken.whole[0].kind, 'o');
+  EXPECT_EQ(taken.whole[1].kind, 'u');
+  EXPECT_EQ(taken.whole[1].thread, static_cast<uint32_t>(gettid()));
+  EXPECT_GE(taken.whole[1].duration_ns, taken.whole[0].duration_ns);
+}
+
+TEST_F(ThreadOperationsTest, AnOpenRangeTravelsOnceAndItsEndFollows) {
+  ThreadOperations* thread = ThreadOperations::Current();
+  thread->Push(nullptr, {"hours"});
+  thread->Push(nullptr, {"inner"});
+  Taken first = Take(/*send_open=*/true);
+  EXPECT_EQ(Names(first.opened), (std::vector<std::string>{"hours", "inner"}));
+  Taken second = Take(/*send_open=*/true);
+  EXPECT_TRUE(second.opened.empty());
+  thread->Pop(nullptr);
+  thread->Pop(nullptr);
+  Taken third = Take(/*send_open=*/true);
+  EXPECT_TRUE(third.whole.empty());
+  std::reverse(first.opened_ids.begin(), first.opened_ids.end());
+  EXPECT_EQ(third.closed_ids, first.opened_ids);
+}
+
+TEST_F(ThreadOperationsTest, DomainsHaveDepthsOfTheirOwnAndMayEndOutOfOrder) {
+  ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
+  ThreadOperations* thread = ThreadOperations::Current();
+  const Domain* nccl = RegisterDomain("NCCL");
+  EXPECT_EQ(thread->Push(nullptr, {"a"}), 0);
+  EXPECT_EQ(thread->Push(nccl, {"b"}), 0);
+  EXPECT_EQ(thread->Push(nullptr, {"c"}), 1);
+  ASSERT_EQ(t_cupti_stack.size(), 3u);
+  uint64_t a = t_cupti_stack[0], b = t_cupti_stack[1];
+  EXPECT_EQ(thread->Pop(nullptr), 1);
+  EXPECT_EQ(thread->Pop(nullptr), 0) << "a ends while b, inside it, goes on";
+  EXPECT_EQ(t_cupti_stack, (std::vector<uint64_t>{b}));
+  EXPECT_NE(a, b);
+  EXPECT_EQ(thread->Pop(nccl), 0);
+  EXPECT_TRUE(t_cupti_stack.empty());
+  EXPECT_EQ(Names(Take().whole), (std::vector<std::string>{"c", "a", "b"}));
+}
+
+TEST_F(ThreadOperationsTest, RangesThatWereOpenBeforeCapturingReachCupti) {
+  ThreadOperations* thread = ThreadOperations::Current();
+  thread->Push(nullptr, {"before"});
+  EXPECT_TRUE(t_cupti_stack.empty());
+  ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
+  EXPECT_EQ(t_cupti_stack.size(), 1u);
+  ThreadOperationsList::SetLaunchCorrelation(nullptr);
+  thread->Push(nullptr, {"between"});
+  ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
+  EXPECT_EQ(t_cupti_stack.size(), 2u) << "what the first capture left is not there twice";
+  thread->Pop(nullptr);
+  thread->Pop(nullptr);
+  EXPECT_TRUE(t_cupti_stack.empty());
+}
+
+TEST_F(ThreadOperationsTest, AnotherThreadsOpenRangesReachCuptiAtItsNextRange) {
+  std::atomic<int> step{0};
+  std::vector<uint64_t> stack;
+  std::thread other([&] {
+    ThreadOperations::Current()->Push(nullptr, {"open"});
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+    ThreadOperations::Current()->Push(nullptr, {"next"});
+    stack = t_cupti_stack;
+  });
+  while (step != 1) std::this_thread::yield();
+  ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
+  step = 2;
+  other.join();
+  EXPECT_EQ(stack.size(), 2u);
+}
+
+TEST_F(ThreadOperationsTest, AStartedRangeMayEndOnAnotherThread) {
+  uint64_t id = 0;
+  std::thread([&] { id = ThreadOperations::Current()->Start(nullptr, {"transfer"}); }).join();
+  ASSERT_NE(id, 0u);
+  std::thread([&] { ThreadOperations::Current()->End(id); }).join();
+  Taken taken = Take();
+  ASSERT_EQ(Names(taken.whole), (std::vector<std::string>{"transfer"}));
+  EXPECT_TRUE(taken.whole[0].asynchronous);
+}
+
+TEST_F(ThreadOperationsTest, AThreadsEndEndsItsRanges) {
+  std::thread([] {
+    ThreadOperations::Current()->Push(nullptr, {"outer"});
+    ThreadOperations::Current()->Push(nullptr, {"inner"});
+  }).join();
+  EXPECT_EQ(Names(Take().whole), (std::vector<std::string>{"inner", "outer"}));
+}
+
+TEST_F(ThreadOperationsTest, ThousandsOfShortThreadsAreReadAndGivenBack) {
+  size_t before = ThreadOperationsList::memory_bytes();
+  size_t count = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 50; ++i) {
+      threads.emplace_back([] {
+        ThreadOperations::Current()->Push(nullptr, {"short"});
+        ThreadOperations::Current()->Pop(nullptr);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    count += Take().whole.size();
+  }
+  Take();
+  EXPECT_EQ(count, 2000u);
+  EXPECT_LE(ThreadOperationsList::memory_bytes(), before + (512 << 10))
+      << "at most one ended thread, the newest, may wait for the next round";
+}
+
+TEST_F(ThreadOperationsTest, WhatDoesNotFitIsCountedAndTheRestIsRight) {
+  uint64_t lost_before = ThreadOperationsList::lost();
+  ThreadOperations* thread = ThreadOperations::Current();
+  constexpr uint64_t kRanges = 100'000;
+  for (uint64_t i = 0; i < kRanges; ++i) {
+    thread->Push(nullptr, {"a range with a text of some length"});
+    thread->Pop(nullptr);
+  }
+  Taken taken = Take(/*send_open=*/true);
+  EXPECT_TRUE(taken.opened.empty()) << "a begin without an end was kept";
+  EXPECT_GT(taken.whole.size(), 1000u);
+  EXPECT_EQ(taken.whole.size() + (ThreadOperationsList::lost() - lost_before), kRanges);
+}
+
+TEST_F(ThreadOperationsTest, NestingBeyondTheDeepestIsCountedAndUnwinds) {
+  uint64_t lost_before = ThreadOperationsList::lost();
+  std::thread([] {
+    ThreadOperations* thread = ThreadOperations::Current();
+    for (int i = 0; i < 40'000; ++i) ASSERT_EQ(thread->Push(nullptr, {"deep"}), i);
+    for (int i = 40'000; i-- > 0;) ASSERT_EQ(thread->Pop(nullptr), i);
+    ASSERT_EQ(thread->Pop(nullptr), -1);
+  }).join();
+  size_t whole = Take().whole.size();
+  EXPECT_GT(whole, 0u);
+  EXPECT_EQ(whole + (ThreadOperationsList::lost() - lost_before), 40'000u);
+}
+
+TEST_F(ThreadOperationsTest, MemoryForThreadsIsBounded) {
+  ThreadOperationsList::Configure(2 << 20, nullptr);
+  std::atomic<bool> end{false};
+  std::atomic<int> with{0}, without{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 200; ++i) {
+    threads.emplace_back([&] {
+      ++(ThreadOperations::Current() != nullptr ? with : without);
+      while (!end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+  while (with + without < 200) std::this_thread::yield();
+  EXPECT_GT(without, 0);
+  EXPECT_LE(ThreadOperationsList::memory_bytes(), size_t{4} << 20);
+  end = true;
+  for (std::thread& thread : threads) thread.join();
+  Take();
+}
+
+TEST_F(ThreadOperationsTest, AForkedChildGoesOnAloneOrNotAtAll) {
+  ThreadOperations::Current()->Push(nullptr, {"in the parent"});
+  for (bool keep : {true, false}) {
+    pid_t child = fork();
+    if (child == 0) {
+      ThreadOperationsList::AfterForkInChild(keep);
+      ThreadOperations* thread = ThreadOperations::Current();
+      bool right = keep ? thread != nullptr && thread->thread_id() == gettid() &&
+                              thread->Pop(nullptr) == 0
+                        : thread == nullptr;
+      _exit(right ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << keep;
+  }
+  ThreadOperations::Current()->Pop(nullptr);
+}
+
+}  // namespace
+}  // namespace tp::collect
