@@ -66,7 +66,9 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
     text.AddColumn("Self Output Mem");
   }
   text.AddColumn("# of Calls");
-  if (has_shapes) text.AddLeftColumn("Input Shapes", options.max_shapes_width);
+  if (has_shapes) {
+    text.AddLeftColumn("Input Shapes", options.max_shapes_width, TextTable::Cut::kEnd);
+  }
   if (has_flops) {
     int64_t smallest = INT64_MAX;
     for (const Row& row : rows) {
@@ -109,7 +111,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
     }
     cells.push_back(absl::StrCat(row.count()));
     if (has_shapes) {
-      cells.push_back(row.has_input_shapes() ? ShapesText(row.input_shapes()) : "");
+      cells.push_back(row.input_shapes_size() > 0 ? ShapesText(row.input_shapes()) : "");
     }
     if (has_flops) {
       cells.push_back(row.flops() > 0 ? absl::StrFormat("%.3f", row.flops() / flops_unit.size)

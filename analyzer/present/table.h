@@ -32,7 +32,7 @@ struct TextOptions {
 absl::StatusOr<TimeUnit> ParseTimeUnit(std::string_view text);
 
 // Sorts the rows of the table's view, stable on top of their order; InvalidArgument ("unsupported sort_by: ...") lists the keys that the
-// view has. In a key "xpu" and "privateuse1" mean "device", as does "cuda".
+// view has. In a key "xpu" and "privateuse1" mean what "cuda" does: the device.
 absl::Status SortRows(std::string_view key, query::Table* table);
 
 // The table of any view as text: of OPERATIONS, SPANS and KERNELS exactly as specified (section 5 and 6), of the others in the same

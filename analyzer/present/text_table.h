@@ -19,9 +19,10 @@ namespace tp {
 
 class TextTable {
  public:
-  enum class Cut { kEnd, kFront };
+  // What a text loses that is longer than its column's limit. Names are cut already when they are as long as that.
+  enum class Cut { kEndOfName, kEnd, kFront };
 
-  void AddLeftColumn(std::string title, std::optional<int> width_limit, Cut cut = Cut::kEnd);
+  void AddLeftColumn(std::string title, std::optional<int> width_limit, Cut cut = Cut::kEndOfName);
   void AddColumn(std::string title);
   // A cell per column.
   void AddRow(std::vector<std::string> cells);

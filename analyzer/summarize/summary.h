@@ -87,6 +87,9 @@ struct TableOptions {
 query::Table Tabulate(std::span<const Summary* const> summaries, const TableOptions& options,
                       int64_t now_ns);
 
+// One row "Total" over all groups of a table of OPERATIONS.
+query::OperationRow TotalRow(const query::Table& table);
+
 }  // namespace tp
 
 #endif  // ANALYZER_SUMMARIZE_SUMMARY_H_
