@@ -39,8 +39,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
   bool has_device = any([](const Row& row) {
     return row.self_device_time_total_ns() != 0 || row.device_time_total_ns() != 0;
   });
-  bool has_bytes = any(
-      [](const Row& row) { return row.output_bytes() != 0 || row.nested_output_bytes() != 0; });
+  bool has_bytes = any([](const Row& row) { return row.output_bytes() != 0; });
   bool has_shapes = any([](const Row& row) { return row.input_shapes_size() > 0; });
   bool has_flops = options.with_flops && any([](const Row& row) { return row.flops() > 0; });
   bool has_stack = any([](const Row& row) { return row.stack_size() > 0; });
