@@ -34,7 +34,8 @@ double Average(int64_t total, int64_t count) {
   return count == 0 ? 0 : static_cast<double>(total) / static_cast<double>(count);
 }
 
-// What groups and single spans have in common. "cpu_time" and "cuda_time" are totals for groups, for a single span there is no difference.
+// What groups and single spans have in common. "cpu_time" and "cuda_time" are totals for groups,
+// for a single span there is no difference.
 std::vector<SortKey<query::OperationRow>> TimeKeys() {
   using Row = query::OperationRow;
   return {
@@ -43,15 +44,14 @@ std::vector<SortKey<query::OperationRow>> TimeKeys() {
       LargestFirst<Row>({"cpu_time", "cpu_time_total"},
                         [](const Row& row) { return row.cpu_time_total_ns(); }),
       LargestFirst<Row>({"calls", "count"}, [](const Row& row) { return row.count(); }),
-      LargestFirst<Row>({"self_cuda_time", "self_cuda_time_total", "self_device_time",
-                         "self_device_time_total"},
-                        [](const Row& row) { return row.self_device_time_total_ns(); }),
+      LargestFirst<Row>(
+          {"self_cuda_time", "self_cuda_time_total", "self_device_time", "self_device_time_total"},
+          [](const Row& row) { return row.self_device_time_total_ns(); }),
       LargestFirst<Row>({"cuda_time", "cuda_time_total", "device_time_total"},
                         [](const Row& row) { return row.device_time_total_ns(); }),
-      LargestFirst<Row>({"device_time"},
-                        [](const Row& row) {
-                          return Average(row.device_time_total_ns(), row.count());
-                        }),
+      LargestFirst<Row>(
+          {"device_time"},
+          [](const Row& row) { return Average(row.device_time_total_ns(), row.count()); }),
       LargestFirst<Row>({"flops", "total_flops"}, [](const Row& row) { return row.flops(); }),
   };
 }

@@ -1,4 +1,5 @@
-// A Summary fed in any order is the summary of the whole: compared with the slow reference, over many random recordings.
+// A Summary fed in any order is the summary of the whole: compared with the slow reference, over
+// many random recordings.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -35,7 +36,9 @@ class RandomRecording {
       span.output_bytes = Chance(3) ? Below(100) - 20 : 0;
       recording.spans.push_back(span);
     }
-    auto operation = [&] { return Chance(8) ? 10000 + Below(3) : Below(spans + 1) * uint64_t{3} + 7; };
+    auto operation = [&] {
+      return Chance(8) ? 10000 + Below(3) : Below(spans + 1) * uint64_t{3} + 7;
+    };
     for (int i = 0; i < calls; ++i) {
       DeviceActivity call;
       call.kind = Chance(2) ? ActivityKind::kRuntimeCall : ActivityKind::kDriverCall;
@@ -80,7 +83,8 @@ class RandomRecording {
       facts.push_back([activity](Summary* summary) { summary->AddActivity(activity); });
     }
     for (auto [correlation, operation] : recording.launch_operations) {
-      facts.push_back([=](Summary* summary) { summary->AddLaunchOperation(correlation, operation); });
+      facts.push_back(
+          [=](Summary* summary) { summary->AddLaunchOperation(correlation, operation); });
     }
     return facts;
   }
@@ -183,10 +187,17 @@ class AnyOrder : public testing::Test {
     for (const query::OperationRow& row : table.operations()) {
       Key key = {row.name(), row.kind(), row.has_input_shapes(),
                  row.stack_size() > 0 ? row.stack(0) : ""};
-      actual[key] = {row.count(), row.cpu_time_total_ns(), row.self_cpu_time_total_ns(),
-                     row.cpu_time_min_ns(), row.cpu_time_max_ns(), row.device_time_total_ns(),
-                     row.self_device_time_total_ns(), row.kernel_count(), row.flops(),
-                     row.output_bytes(), row.nested_output_bytes()};
+      actual[key] = {row.count(),
+                     row.cpu_time_total_ns(),
+                     row.self_cpu_time_total_ns(),
+                     row.cpu_time_min_ns(),
+                     row.cpu_time_max_ns(),
+                     row.device_time_total_ns(),
+                     row.self_device_time_total_ns(),
+                     row.kernel_count(),
+                     row.flops(),
+                     row.output_bytes(),
+                     row.nested_output_bytes()};
       EXPECT_LE(row.self_cpu_time_total_ns(), previous_self_ns);
       previous_self_ns = row.self_cpu_time_total_ns();
     }

@@ -19,8 +19,8 @@ int ParentOf(const std::vector<Span>& spans, int inner) {
   for (int i = 0; i < static_cast<int>(spans.size()); ++i) {
     const Span& outer = spans[i];
     if (i == inner || outer.asynchronous || outer.thread != span.thread) continue;
-    bool contains = VisitedBefore(outer, span) && outer.end_ns >= span.end_ns &&
-                    outer.end_ns > span.start_ns;
+    bool contains =
+        VisitedBefore(outer, span) && outer.end_ns >= span.end_ns && outer.end_ns > span.start_ns;
     if (contains && (parent < 0 || VisitedBefore(spans[parent], outer))) parent = i;
   }
   return parent;

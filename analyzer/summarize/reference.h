@@ -1,4 +1,5 @@
-// The specification's words as plain loops over a whole recording, slow and obvious: what a Summary is compared with in tests.
+// The specification's words as plain loops over a whole recording, slow and obvious: what a Summary
+// is compared with in tests.
 #ifndef ANALYZER_SUMMARIZE_REFERENCE_H_
 #define ANALYZER_SUMMARIZE_REFERENCE_H_
 

@@ -163,7 +163,8 @@ class Tabulation {
   }
 
   OperationKey KeyOf(const State& state, uint32_t group) const {
-    if (group == Groups<SpanGroupKey, SpanGroup>::kOther) return {kOther, SpanKind::kOperation, {}, {}};
+    if (group == Groups<SpanGroupKey, SpanGroup>::kOther)
+      return {kOther, SpanKind::kOperation, {}, {}};
     const SpanGroupKey& key = state.spans.groups().entries()[group].key;
     std::string_view shapes, stack;
     if (options_.group_by_shape) shapes = state.strings->Text(key.shapes);
@@ -400,9 +401,8 @@ query::OperationRow TotalRow(const query::Table& table) {
   total.set_kind(KindText(SpanKind::kOperation));
   for (const query::OperationRow& row : table.operations()) {
     bool is_first = total.count() == 0;
-    total.set_cpu_time_min_ns(is_first
-                                  ? row.cpu_time_min_ns()
-                                  : std::min(total.cpu_time_min_ns(), row.cpu_time_min_ns()));
+    total.set_cpu_time_min_ns(is_first ? row.cpu_time_min_ns()
+                                       : std::min(total.cpu_time_min_ns(), row.cpu_time_min_ns()));
     total.set_cpu_time_max_ns(std::max(total.cpu_time_max_ns(), row.cpu_time_max_ns()));
     total.set_count(total.count() + row.count());
     total.set_open(total.open() + row.open());

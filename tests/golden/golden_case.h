@@ -1,5 +1,6 @@
-// The golden cases: recordings, and what must come out of them. data/ holds the made-up ones (tiny, random); the real traces are read
-// from ${TP_SHARED}/golden/real, by default beside the workspace, where they are.
+// The golden cases: recordings, and what must come out of them. data/ holds the made-up ones (tiny,
+// random); the real traces are read from ${TP_SHARED}/golden/real, by default beside the workspace,
+// where they are.
 #ifndef TESTS_GOLDEN_GOLDEN_CASE_H_
 #define TESTS_GOLDEN_GOLDEN_CASE_H_
 

@@ -1,8 +1,9 @@
 // Every golden case's tables and numbers, compared with what comes out of the analyzer.
 //
-// Compared: all calls of EventList.table, key_averages(...).table, key_averages, total_average, function_events (but the columns
-// parent and children, which rows do not carry), device_kernels and its tables, and the errors of these.
-// Not compared here: export_chrome_trace, export_stacks and device_activities.
+// Compared: all calls of EventList.table, key_averages(...).table, key_averages, total_average,
+// function_events (but the columns parent and children, which rows do not carry), device_kernels
+// and its tables, and the errors of these. Not compared here: export_chrome_trace, export_stacks
+// and device_activities.
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -66,7 +67,8 @@ class RowExpectation {
   int compared_ = 0;
 };
 
-// The first line that differs, as it is and as it should be: whole tables would be too much to read.
+// The first line that differs, as it is and as it should be: whole tables would be too much to
+// read.
 std::string FirstDifference(const std::string& actual, const std::string& expected) {
   if (actual == expected) return "";
   size_t place = 0;
@@ -181,9 +183,9 @@ class Comparison {
     return rows;
   }
 
-  static void CompareGroups(
-      const json& expected,
-      const google::protobuf::RepeatedPtrField<query::OperationRow>& rows, bool with_flops) {
+  static void CompareGroups(const json& expected,
+                            const google::protobuf::RepeatedPtrField<query::OperationRow>& rows,
+                            bool with_flops) {
     auto groups = ByColumn(expected);
     ASSERT_EQ(groups.size(), static_cast<size_t>(rows.size()));
     for (int i = 0; i < rows.size(); ++i) {
@@ -308,7 +310,8 @@ class Real : public testing::TestWithParam<std::string> {};
 TEST_P(Real, TablesAreAsExpected) {
   std::optional<std::filesystem::path> cases = RealCases();
   if (!cases) {
-    GTEST_SKIP() << "the real traces are not here: name the folder that holds golden/real in TP_SHARED";
+    GTEST_SKIP()
+        << "the real traces are not here: name the folder that holds golden/real in TP_SHARED";
   }
   Comparison(*cases / GetParam()).CompareAll();
 }
