@@ -13,6 +13,7 @@
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
+#include "collector/operation/uncorrelated_threads.h"
 
 namespace tp::collect {
 
@@ -20,15 +21,17 @@ namespace tp::collect {
 inline constexpr CUpti_ExternalCorrelationKind kOperationCorrelation =
     CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
 
-// Works with the record layouts of any CUPTI since 11: records are stepped over with the loaded library's own function, and only fields
-// that are at one place in all of them are read (facts about layouts: docs/adding_an_activity.md). Not thread-safe: the collector
-// thread's own.
+// Works with the record layouts of any CUPTI since 11: records are stepped over with the loaded
+// library's own function, and only fields that are at one place in all of them are read (facts
+// about layouts: docs/adding_an_activity.md). Not thread-safe: the collector thread's own.
 class ActivityReader {
  public:
   // All outlive the reader.
-  ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder);
+  ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
+                 const UncorrelatedThreads* uncorrelated);
 
-  // `batch_full` is called now and then, so that the batch can be sent off when it has grown enough.
+  // `batch_full` is called now and then, so that the batch can be sent off when it has grown
+  // enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
 
   // Records of kinds that we did not ask for, and buffers that ended in the middle of a record.
@@ -47,12 +50,14 @@ class ActivityReader {
   void ReadFill(const CUpti_Activity* record);
   void ReadCall(const CUpti_Activity* record, EventKind kind, CUpti_CallbackDomain domain);
   void ReadCorrelation(const CUpti_Activity* record);
+  void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
 
   const CuptiApi* api_;
   StringTable* strings_;
   BatchEncoder* encoder_;
+  const UncorrelatedThreads* uncorrelated_;
   std::vector<KernelName> kernel_names_;  // By the pointer's hash; checked against the text.
   std::vector<StringId> call_names_[2];   // Runtime, driver: by callback id; 0: not looked up yet.
   uint32_t last_correlation_ = 0;
