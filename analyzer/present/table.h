@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,17 +28,19 @@ struct TextOptions {
   std::optional<int> max_source_width = 75;
 };
 
-// "s", "ms", "us"; anything else is InvalidArgument.
+// "s", "ms", "us"; anything else is InvalidArgument: "unsupported time_unit: ...".
 absl::StatusOr<TimeUnit> ParseTimeUnit(std::string_view text);
 
-// Sorts the rows of the table's view, stable on top of their order; InvalidArgument lists the keys that the view has.
+// Sorts the rows of the table's view, stable on top of their order; InvalidArgument ("unsupported sort_by: ...") lists the keys that the
+// view has. In a key "xpu" and "privateuse1" mean "device", as does "cuda".
 absl::Status SortRows(std::string_view key, query::Table* table);
 
 // The table of any view as text: of OPERATIONS, SPANS and KERNELS exactly as specified (section 5 and 6), of the others in the same
-// layout. Sorts a copy where asked.
+// layout. Sorts a copy where asked. Ends with a line end, but for KERNELS; no rows of operations or spans are an empty text.
 absl::StatusOr<std::string> FormatTable(const query::Table& table, const TextOptions& options);
 
-// One JSON object: {"view", "rows", "totals", "losses", "notes"}; whole ns. Valid JSON whatever the names hold.
+// One JSON object: {"view", "rows", "totals", "losses", "notes"}; whole ns; losses as {kind: {cause: count}}. Valid JSON whatever the
+// names hold; ends with a line end.
 absl::StatusOr<std::string> FormatJson(const query::Table& table, const TextOptions& options);
 
 // A title line and a line per row (RFC 4180); whole ns.

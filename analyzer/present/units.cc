@@ -1,19 +1,12 @@
 #include "analyzer/present/units.h"
 
-#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 
 #include "absl/strings/str_format.h"
 
 namespace tp {
-namespace {
-
-// What "%.3f" and "%.2f" would show as 1000.000 and 1024.00.
-constexpr double kRoundsToThousand = 999.9995;
-constexpr double kRoundsTo1024 = 1023.995;
-
-}  // namespace
 
 std::string DurationText(double microseconds, TimeUnit unit) {
   switch (unit) {
@@ -26,11 +19,13 @@ std::string DurationText(double microseconds, TimeUnit unit) {
     case TimeUnit::kChosenBySize:
       break;
   }
-  if (microseconds / 1000.0 >= kRoundsToThousand) {
-    return absl::StrFormat("%.3fs", microseconds / 1000000.0);
-  }
-  if (microseconds >= kRoundsToThousand) return absl::StrFormat("%.3fms", microseconds / 1000.0);
-  return absl::StrFormat("%.3fus", microseconds);
+  // What counts is the number as it will be read.
+  auto reaches_next_unit = [](const std::string& text) { return std::atof(text.c_str()) >= 1000; };
+  std::string text = absl::StrFormat("%.3f", microseconds);
+  if (!reaches_next_unit(text)) return text + "us";
+  text = absl::StrFormat("%.3f", microseconds / 1000.0);
+  if (!reaches_next_unit(text)) return text + "ms";
+  return absl::StrFormat("%.3fs", microseconds / 1000000.0);
 }
 
 std::string ShareText(double part, double whole) {
@@ -39,15 +34,17 @@ std::string ShareText(double part, double whole) {
 }
 
 std::string BytesText(int64_t bytes) {
-  constexpr std::array<const char*, 3> kUnits = {"KB", "MB", "GB"};
-  if (std::abs(bytes) < 1024) return absl::StrFormat("%d B", bytes);
-  double value = static_cast<double>(bytes) / 1024.0;
-  size_t unit = 0;
-  while (unit + 1 < kUnits.size() && std::abs(value) >= kRoundsTo1024) {
+  if (bytes > -1024 && bytes < 1024) return absl::StrFormat("%d B", bytes);
+  double value = static_cast<double>(bytes);
+  std::string text;
+  for (const char* unit : {" KB", " MB", " GB"}) {
     value /= 1024.0;
-    ++unit;
+    text = absl::StrFormat("%.2f", value);
+    bool reaches_next_unit = std::abs(std::atof(text.c_str())) >= 1024;
+    text += unit;
+    if (!reaches_next_unit) break;
   }
-  return absl::StrFormat("%.2f %s", value, kUnits[unit]);
+  return text;
 }
 
 FlopsUnit FlopsUnitFor(double smallest) {

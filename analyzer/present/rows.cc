@@ -1,0 +1,171 @@
+#include "analyzer/present/rows.h"
+
+#include "analyzer/present/utf8.h"
+
+namespace tp {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <typename Rows>
+void Limit(int64_t limit, Rows* rows) {
+  if (limit >= 0 && limit < rows->size()) {
+    rows->DeleteSubrange(static_cast<int>(limit), rows->size() - static_cast<int>(limit));
+  }
+}
+
+ordered_json Fields(const query::OperationRow& row, bool is_single) {
+  ordered_json shapes, stack;  // Null where there are none.
+  if (row.has_input_shapes()) {
+    shapes = ordered_json::array();
+    for (const query::Shape& shape : row.input_shapes()) {
+      ordered_json dimensions = ordered_json::array();
+      for (int64_t dimension : shape.dimensions()) dimensions.push_back(dimension);
+      shapes.push_back(std::move(dimensions));
+    }
+  }
+  for (const std::string& frame : row.stack()) stack.push_back(ValidUtf8(frame));
+  ordered_json fields = {
+      {"name", ValidUtf8(row.name())},
+      {"kind", row.kind()},
+      {"count", row.count()},
+      {"cpu_time_total_ns", row.cpu_time_total_ns()},
+      {"self_cpu_time_total_ns", row.self_cpu_time_total_ns()},
+      {"cpu_time_min_ns", row.cpu_time_min_ns()},
+      {"cpu_time_max_ns", row.cpu_time_max_ns()},
+      {"device_time_total_ns", row.device_time_total_ns()},
+      {"self_device_time_total_ns", row.self_device_time_total_ns()},
+      {"kernel_count", row.kernel_count()},
+      {"flops", row.flops()},
+      {"output_bytes", row.output_bytes()},
+      {"nested_output_bytes", row.nested_output_bytes()},
+      {"input_shapes", std::move(shapes)},
+      {"stack", std::move(stack)},
+  };
+  if (is_single) {
+    fields["start_ns"] = row.start_ns();
+    fields["thread_id"] = row.thread_id();
+  }
+  return fields;
+}
+
+ordered_json Fields(const query::WorkRow& row) {
+  return {{"name", ValidUtf8(row.name())}, {"kind", row.kind()},     {"count", row.count()},
+          {"total_ns", row.total_ns()},    {"min_ns", row.min_ns()}, {"max_ns", row.max_ns()}};
+}
+
+ordered_json Fields(const query::CopyRow& row) {
+  return {{"direction", row.direction()},
+          {"source_memory", row.source_memory()},
+          {"destination_memory", row.destination_memory()},
+          {"count", row.count()},
+          {"bytes", row.bytes()},
+          {"total_ns", row.total_ns()},
+          {"min_ns", row.min_ns()},
+          {"max_ns", row.max_ns()}};
+}
+
+ordered_json Fields(const query::CallRow& row) {
+  return {{"name", ValidUtf8(row.name())}, {"domain", row.domain()}, {"count", row.count()},
+          {"total_ns", row.total_ns()},    {"min_ns", row.min_ns()}, {"max_ns", row.max_ns()},
+          {"errors", row.errors()}};
+}
+
+ordered_json Fields(const query::StreamRow& row) {
+  return {{"pid", row.pid()},       {"device", row.device()},     {"context", row.context()},
+          {"stream", row.stream()}, {"count", row.count()},       {"total_ns", row.total_ns()},
+          {"busy_ns", row.busy_ns()}};
+}
+
+ordered_json Fields(const query::Process& row) {
+  ordered_json events = ordered_json::object();
+  for (const query::KindCount& event : row.events()) events[event.kind()] = event.count();
+  return {{"pid", row.pid()},
+          {"command", ValidUtf8(row.command())},
+          {"state", query::ProcessState_Name(row.state())},
+          {"reason", ValidUtf8(row.reason())},
+          {"events", std::move(events)},
+          {"device_time_ns", row.device_time_ns()},
+          {"unattributed_count", row.unattributed_count()},
+          {"unattributed_ns", row.unattributed_ns()}};
+}
+
+template <typename Rows>
+std::vector<ordered_json> AllFields(const Rows& rows) {
+  std::vector<ordered_json> fields;
+  for (const auto& row : rows) fields.push_back(Fields(row));
+  return fields;
+}
+
+}  // namespace
+
+std::string_view ViewName(query::View view) {
+  switch (view) {
+    case query::KERNELS:
+      return "kernels";
+    case query::COPIES:
+      return "copies";
+    case query::API:
+      return "api";
+    case query::PROCESSES:
+      return "processes";
+    case query::STREAMS:
+      return "streams";
+    case query::SPANS:
+      return "spans";
+    default:
+      return "operations";
+  }
+}
+
+absl::StatusOr<query::Table> ShownRows(const query::Table& table, const TextOptions& options) {
+  query::Table shown = table;
+  if (!options.sort_by.empty()) {
+    if (absl::Status status = SortRows(options.sort_by, &shown); !status.ok()) return status;
+  }
+  Limit(options.row_limit, shown.mutable_operations());
+  Limit(options.row_limit, shown.mutable_kernels());
+  Limit(options.row_limit, shown.mutable_copies());
+  Limit(options.row_limit, shown.mutable_calls());
+  Limit(options.row_limit, shown.mutable_streams());
+  if (table.view() == query::PROCESSES) Limit(options.row_limit, shown.mutable_processes());
+  return shown;
+}
+
+std::vector<ordered_json> RowFields(const query::Table& table) {
+  switch (table.view()) {
+    case query::KERNELS:
+      return AllFields(table.kernels());
+    case query::COPIES:
+      return AllFields(table.copies());
+    case query::API:
+      return AllFields(table.calls());
+    case query::PROCESSES:
+      return AllFields(table.processes());
+    case query::STREAMS:
+      return AllFields(table.streams());
+    default: {
+      std::vector<ordered_json> fields;
+      for (const auto& row : table.operations()) {
+        fields.push_back(Fields(row, table.view() == query::SPANS));
+      }
+      return fields;
+    }
+  }
+}
+
+std::vector<std::string> FieldNames(query::View view) {
+  query::Table one;
+  one.set_view(view);
+  one.add_operations();
+  one.add_kernels();
+  one.add_copies();
+  one.add_calls();
+  one.add_streams();
+  one.add_processes();
+  std::vector<std::string> names;
+  for (const auto& field : RowFields(one).front().items()) names.push_back(field.key());
+  return names;
+}
+
+}  // namespace tp
