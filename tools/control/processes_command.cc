@@ -1,0 +1,50 @@
+// `tpctl ps`: who is traced, in what state, and why nothing is captured where nothing is.
+#include <memory>
+
+#include "tools/control/advice.h"
+#include "tools/control/command.h"
+#include "tools/control/exit_status.h"
+#include "tools/control/installed_files.h"
+#include "tools/control/output.h"
+#include "tools/control/query_client.h"
+#include "tools/control/table_arguments.h"
+
+namespace tp {
+namespace {
+
+int PrintProcesses(Format format, std::ostream& out, std::ostream& errors) {
+  absl::StatusOr<QueryClient> client = QueryClient::Connect();
+  if (!client.ok()) return Fail(client.status(), errors);
+  absl::StatusOr<query::Processes> processes = client->AskProcesses();
+  if (!processes.ok()) return Fail(processes.status(), errors);
+  query::Table table;
+  table.set_view(query::PROCESSES);
+  table.set_now_ns(processes->now_ns());
+  table.mutable_processes()->Swap(processes->mutable_processes());
+  const absl::Status printed = PrintTable(table, TextOptions(), format, out, errors);
+  if (!printed.ok()) return Fail(printed, errors);
+  if (table.processes().empty()) {
+    for (const std::string& line : HowToBegin(FindCollector().value_or(""))) {
+      if (!line.empty()) errors << line << "\n";
+    }
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void AddProcessesCommand(CLI::App* app, Action* action) {
+  const auto format = std::make_shared<Format>(Format::kTable);
+  CLI::App* command = AddCommand(
+      app, "ps", "List the traced processes and their state",
+      "  tpctl ps\n"
+      "  tpctl ps --format json | jq '.rows[] | select(.state == \"capturing\") | .pid'\n");
+  AddFormatOption(command, format.get());
+  command->callback([=] {
+    *action = [format](std::ostream& out, std::ostream& errors) {
+      return PrintProcesses(*format, out, errors);
+    };
+  });
+}
+
+}  // namespace tp
