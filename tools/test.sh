@@ -1,0 +1,21 @@
+#!/bin/bash
+# Installs what is missing, builds everything and runs all tests. The last line is "N passed, N failed" (", N skipped").
+#
+#   tools/test.sh [bazel test options]
+#
+# Tests that use recordings which are not part of the project look for them in $TP_SHARED (default: ../shared), and say that they skipped
+# where there is none.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+source tools/setup.sh
+
+export TP_SHARED=${TP_SHARED:-$(realpath -m ../shared)}
+targets=(//...)
+if [ "$TP_HAVE_CUDA" -ne 1 ]; then
+  targets=(//proto/... //analyzer/... //tools/...)
+fi
+
+log=$(mktemp /tmp/tp-test-XXXXXX)
+trap 'rm -f "$log"' EXIT
+bazel test -c opt --keep_going --test_output=errors --noshow_progress --build_event_json_file="$log" "$@" "${targets[@]}" </dev/null
+/usr/bin/python3 tools/count_tests.py "$log" $?
