@@ -12,12 +12,8 @@ namespace tp {
 // How a program comes to be traced. An empty path stands for a library whose place is not known.
 std::vector<std::string> HowToBegin(const std::string& collector_path);
 
-// Why `table`, the answer to `request`, has no rows, and what would bring some.
-std::vector<std::string> WhyEmpty(const query::Table& table, const query::TableRequest& request,
-                                  const std::string& collector_path);
-
-// One line: that no process `pid` is traced, and which ones are.
-std::string UnknownProcess(int64_t pid, const query::Processes& processes, int64_t now_ns);
+// Why `table` has no rows, and what would bring some.
+std::vector<std::string> WhyEmpty(const query::Table& table, const std::string& collector_path);
 
 }  // namespace tp
 

@@ -242,20 +242,6 @@ TEST(Table, AnEmptyTableIsExplained) {
   EXPECT_EQ(nlohmann::json::parse(Tpctl({"table", "--format", "json"}).out).at("rows").size(), 0u);
 }
 
-TEST(Table, AnUnknownProcessIsAnswered) {
-  FakeDaemon daemon([](const query::Request& request) {
-    return request.has_table() ? AnsweredWithNothing(request) : Answered(request);
-  });
-  for (std::vector<std::string> arguments : std::vector<std::vector<std::string>>{
-           {"table", "--pid", "9"}, {"top", "--once", "--pid", "9"}}) {
-    const Outcome outcome = Tpctl(arguments);
-    EXPECT_EQ(outcome.status, kWorkFailed);
-    EXPECT_EQ(LinesIn(outcome.errors), 1);
-    EXPECT_THAT(outcome.errors, AllOf(HasSubstr("no process 9"), HasSubstr("4242 (python train.py"),
-                                      HasSubstr("capturing"), HasSubstr("seen 1s ago")));
-  }
-}
-
 TEST(Processes, ListsStateReasonEventsAndVersion) {
   FakeDaemon daemon(Answered);
   const Outcome outcome = Tpctl({"ps"});

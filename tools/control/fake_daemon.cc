@@ -78,6 +78,10 @@ void FillProcesses(int refresh, google::protobuf::RepeatedPtrField<query::Proces
   query::KindCount* kernels = busy->add_events();
   kernels->set_kind("kernels");
   kernels->set_count(120'000 + 12'300 * refresh);
+  query::Loss* loss = busy->add_losses();
+  loss->set_kind("kernels");
+  loss->set_cause("dropped by CUPTI");
+  loss->set_count(120);
   query::Process* idle = processes->Add();
   idle->set_pid(4300);
   idle->set_command("python loader.py");

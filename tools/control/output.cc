@@ -4,10 +4,8 @@
 
 #include <iostream>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "analyzer/present/units.h"
-#include "tools/control/quantity.h"
+#include "tools/control/screen_columns.h"
 #include "tools/control/terminal_text.h"
 
 namespace tp {
@@ -39,18 +37,6 @@ std::vector<std::string> Notices(const query::Table& table) {
     notices.push_back(EscapeForTerminal(
         absl::StrFormat("lost: %d %s (%s)", loss.count(), loss.kind(), loss.cause())));
   }
-  uint64_t unattributed = 0;
-  int64_t unattributed_ns = 0;
-  for (const query::Process& process : table.processes()) {
-    unattributed += process.unattributed_count();
-    unattributed_ns += process.unattributed_ns();
-  }
-  if (unattributed > 0 && table.view() == query::OPERATIONS) {
-    notices.push_back(absl::StrFormat(
-        "device work of no operation: %d kernels, copies and fills, %s; it is in the view kernels",
-        unattributed,
-        DurationText(static_cast<double>(unattributed_ns) / 1000, TimeUnit::kChosenBySize)));
-  }
   for (const std::string& note : table.notes()) notices.push_back(EscapeForTerminal(note));
   return notices;
 }
@@ -60,6 +46,8 @@ absl::Status PrintTable(const query::Table& table, const TextOptions& options, F
   const bool to_terminal = &out == &std::cout && isatty(STDOUT_FILENO) == 1;
   absl::StatusOr<std::string> text = TableText(table, options, format, to_terminal);
   if (!text.ok()) return text.status();
+  // A frame around nothing says nothing.
+  if (format == Format::kTable && RowCount(table) == 0) text->clear();
   out << *text;
   if (!text->empty() && text->back() != '\n') out << '\n';
   out.flush();

@@ -1,6 +1,8 @@
 // `tpctl ps`: who is traced, in what state, and why nothing is captured where nothing is.
+#include <map>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "tools/control/advice.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
@@ -12,6 +14,25 @@
 namespace tp {
 namespace {
 
+// What the processes lost, and their notes, as a table's own.
+void AddNotices(query::Table* table) {
+  std::map<std::pair<std::string, std::string>, uint64_t> lost;
+  for (const query::Process& process : table->processes()) {
+    for (const query::Loss& loss : process.losses()) {
+      lost[{loss.kind(), loss.cause()}] += loss.count();
+    }
+    for (const std::string& note : process.notes()) {
+      table->add_notes(absl::StrCat("pid ", process.pid(), ": ", note));
+    }
+  }
+  for (const auto& [what, count] : lost) {
+    query::Loss* loss = table->add_losses();
+    loss->set_kind(what.first);
+    loss->set_cause(what.second);
+    loss->set_count(count);
+  }
+}
+
 int PrintProcesses(Format format, std::ostream& out, std::ostream& errors) {
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
   if (!client.ok()) return Fail(client.status(), errors);
@@ -21,6 +42,7 @@ int PrintProcesses(Format format, std::ostream& out, std::ostream& errors) {
   table.set_view(query::PROCESSES);
   table.set_now_ns(processes->now_ns());
   table.mutable_processes()->Swap(processes->mutable_processes());
+  AddNotices(&table);
   const absl::Status printed = PrintTable(table, TextOptions(), format, out, errors);
   if (!printed.ok()) return Fail(printed, errors);
   if (table.processes().empty()) {

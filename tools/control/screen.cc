@@ -322,15 +322,20 @@ std::string CellText(const Placed& placed, const std::string& text) {
   return placed.column->flush_left ? PadRight(text, placed.width) : PadLeft(text, placed.width);
 }
 
-std::vector<Line> EmptyLines(const ScreenState& state) {
-  std::vector<Line> lines;
-  for (const std::string& text :
-       WhyEmpty(state.current->table, state.request, state.collector_path)) {
-    lines.push_back({{text, Tone::kPlain}});
+// Long lines are continued on the next one: a path that is cut off is of no use.
+std::vector<Line> EmptyLines(const ScreenState& state, int width) {
+  if (!state.filter.empty() && RowCount(state.arranged) > 0) {
+    return {{{absl::StrCat("No name has \"", EscapeForTerminal(state.filter), "\" in it."),
+              Tone::kPlain}}};
   }
-  if (!state.arranged.processes().empty() && !state.filter.empty()) {
-    lines = {{{absl::StrCat("No name has \"", EscapeForTerminal(state.filter), "\" in it."),
-               Tone::kPlain}}};
+  std::vector<Line> lines;
+  for (const std::string& advice : WhyEmpty(state.arranged, state.collector_path)) {
+    std::string_view text = advice;
+    do {
+      const std::string_view first = FittingPart(text, width);
+      lines.push_back({{std::string(first), Tone::kPlain}});
+      text.remove_prefix(first.size());
+    } while (!text.empty());
   }
   return lines;
 }
@@ -468,7 +473,7 @@ std::vector<Line> RenderScreen(ScreenState* state, int width, int height) {
     int rows = static_cast<int>(state->shown.size());
     if (rows == 0) {
       lines.push_back({});
-      for (Line& line : EmptyLines(*state)) lines.push_back(std::move(line));
+      for (Line& line : EmptyLines(*state, width)) lines.push_back(std::move(line));
       state->page_rows = 1;
       state->first_row = 0;
     } else {

@@ -15,14 +15,6 @@ namespace {
 
 constexpr int64_t kSpansByDefault = 100;
 
-// Says on `errors` why the table has no rows.
-void ExplainEmpty(const query::Table& table, const query::TableRequest& request,
-                  std::ostream& errors) {
-  for (const std::string& line : WhyEmpty(table, request, FindCollector().value_or(""))) {
-    if (!line.empty()) errors << line << "\n";
-  }
-}
-
 int PrintTableOf(TableArguments arguments, std::ostream& out, std::ostream& errors) {
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
   if (!client.ok()) return Fail(client.status(), errors);
@@ -32,16 +24,13 @@ int PrintTableOf(TableArguments arguments, std::ostream& out, std::ostream& erro
   arguments.request.set_flush(true);
   const absl::StatusOr<query::Table> table = client->AskTable(arguments.request);
   if (!table.ok()) return Fail(table.status(), errors);
-  if (arguments.request.pid() != 0 && table->processes().empty()) {
-    const absl::StatusOr<query::Processes> processes = client->AskProcesses();
-    if (!processes.ok()) return Fail(processes.status(), errors);
-    return Fail(absl::NotFoundError(
-                    UnknownProcess(arguments.request.pid(), *processes, processes->now_ns())),
-                errors);
-  }
   const absl::Status printed = PrintTable(*table, arguments.text, arguments.format, out, errors);
   if (!printed.ok()) return Fail(printed, errors);
-  if (RowCount(*table) == 0) ExplainEmpty(*table, arguments.request, errors);
+  if (RowCount(*table) == 0) {
+    for (const std::string& line : WhyEmpty(*table, FindCollector().value_or(""))) {
+      if (!line.empty()) errors << line << "\n";
+    }
+  }
   return kDone;
 }
 

@@ -147,6 +147,11 @@ std::string CutToWidth(std::string_view text, int width) {
          std::string(dots);
 }
 
+std::string_view FittingPart(std::string_view text, int width) {
+  if (text.empty()) return text;
+  return text.substr(0, std::max(FittingBytes(text, width), First(text).bytes));
+}
+
 std::string PadRight(std::string_view text, int width) {
   std::string cut = CutToWidth(text, width);
   return cut + Blanks(width - DisplayWidth(cut));

@@ -22,6 +22,9 @@ int DisplayWidth(std::string_view text);
 // The text if it fits into `width` columns, else its beginning with "..." at the end.
 std::string CutToWidth(std::string_view text, int width);
 
+// The longest beginning that fits into `width` columns, at least one character.
+std::string_view FittingPart(std::string_view text, int width);
+
 // Exactly `width` columns: cut, or filled up with blanks behind it (before it).
 std::string PadRight(std::string_view text, int width);
 std::string PadLeft(std::string_view text, int width);

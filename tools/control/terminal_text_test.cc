@@ -56,6 +56,14 @@ TEST(CutToWidth, NeverCutsThroughACharacterOrExceedsTheWidth) {
   EXPECT_EQ(CutToWidth("éééé", 4), "éééé");
 }
 
+TEST(FittingPart, NeverStandsStill) {
+  EXPECT_EQ(FittingPart("abcdef", 4), "abcd");
+  EXPECT_EQ(FittingPart("abc", 4), "abc");
+  EXPECT_EQ(FittingPart("日本語", 5), "日本");
+  EXPECT_EQ(FittingPart("日本語", 1), "日");
+  EXPECT_EQ(FittingPart("", 4), "");
+}
+
 TEST(Pad, FillsToTheWidthInColumns) {
   EXPECT_EQ(PadRight("日本", 6), "日本  ");
   EXPECT_EQ(PadLeft("ab", 4), "  ab");

@@ -12,7 +12,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "tools/control/advice.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
 #include "tools/control/installed_files.h"
@@ -103,12 +102,6 @@ int Top(const TopArguments& arguments, std::ostream& out, std::ostream& errors) 
   first.set_flush(true);
   absl::StatusOr<Snapshot> snapshot = FetchSnapshot(&*client, first);
   if (!snapshot.ok()) return Fail(snapshot.status(), errors);
-  if (first.pid() != 0 && snapshot->table.processes().empty()) {
-    const absl::StatusOr<query::Processes> processes = client->AskProcesses();
-    if (!processes.ok()) return Fail(processes.status(), errors);
-    return Fail(absl::NotFoundError(UnknownProcess(first.pid(), *processes, processes->now_ns())),
-                errors);
-  }
   if (arguments.once && arguments.table.format != Format::kTable) {
     const absl::Status printed =
         PrintTable(snapshot->table, arguments.table.text, arguments.table.format, out, errors);
