@@ -74,7 +74,7 @@ bool Collector::Start() {
     Disable(std::move(reason));
   } else {
     buffers_ = std::make_unique<ActivityBuffers>(limits_.activity_buffers);
-    activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_);
+    activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
     capture_ = std::make_unique<Capture>(&cupti_, buffers_.get());
     if (!buffers_->ok()) {
       Disable("no memory for CUPTI's buffers");
@@ -186,6 +186,10 @@ void Collector::Run() {
 }
 
 void Collector::Collect() {
+  if (uncorrelated_.wanted()) {
+    operations_.Read(&SealIfLargeCallback, this);
+    uncorrelated_.Update(operations_, Capture::CuptiTimeNs());
+  }
   // Activities first: then the operations that they name are there as well.
   if (buffers_ != nullptr && activities_ != nullptr) {
     buffers_->ReadFilled([this](const FilledBuffer& buffer) {
@@ -244,6 +248,7 @@ void Collector::BeginCapture() {
     Disable(std::move(reason));
     return;
   }
+  uncorrelated_.Begin(Capture::CuptiTimeNs());
   state_ = State::kCapturing;
   reason_.clear();
   status_changed_ = true;

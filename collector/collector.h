@@ -22,6 +22,7 @@
 #include "collector/link/messages.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/operation_reader.h"
+#include "collector/operation/uncorrelated_threads.h"
 
 namespace tp::collect {
 
@@ -84,6 +85,7 @@ class Collector {
   BatchEncoder encoder_;
   BatchQueue queue_;
   OperationReader operations_;
+  UncorrelatedThreads uncorrelated_;
   DaemonLink link_;
   // What needs CUPTI: there is none when it was not found.
   std::unique_ptr<ActivityBuffers> buffers_;

@@ -81,9 +81,6 @@ Daemon::~Daemon() = default;
 
 absl::Status Daemon::Start() {
   RaiseDescriptorLimit();
-  // Once more, in the process that serves: the kernel tells the peers the pid of the one that
-  // called it last.
-  listen(socket_.fd(), ListeningSocket::kBacklog);
   sigset_t ending;
   sigemptyset(&ending);
   for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, number);

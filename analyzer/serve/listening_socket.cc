@@ -15,6 +15,8 @@
 namespace tp {
 namespace {
 
+constexpr int kBacklog = 128;
+
 absl::StatusOr<sockaddr_un> Address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

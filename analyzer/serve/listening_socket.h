@@ -19,8 +19,6 @@ namespace tp {
 
 class ListeningSocket {
  public:
-  static constexpr int kBacklog = 128;
-
   // `path` must be absolute, for the socket to be found again at the end. The socket does not
   // block.
   static absl::StatusOr<ListeningSocket> Open(const std::string& path);

@@ -45,8 +45,13 @@ Work CommonFields(const Record& record) {
 
 }  // namespace
 
-ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder)
-    : api_(api), strings_(strings), encoder_(encoder), kernel_names_(kKernelNameSlots) {}
+ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
+                               const UncorrelatedThreads* uncorrelated)
+    : api_(api),
+      strings_(strings),
+      encoder_(encoder),
+      uncorrelated_(uncorrelated),
+      kernel_names_(kKernelNameSlots) {}
 
 void ActivityReader::Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user) {
   CUpti_Activity* record = nullptr;
@@ -135,19 +140,24 @@ void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,
   call.result = api.returnValue;
   call.name = CallName(domain, api.cbid);
   encoder_->AddCall(kind, call);
+  if (__builtin_expect(!uncorrelated_->empty(), 0)) {
+    uint64_t operation = uncorrelated_->OperationOf(call.thread_id, call.start_ns);
+    if (operation != 0) AddLaunchOperation(call.correlation_id, operation);
+  }
 }
 
 void ActivityReader::ReadCorrelation(const CUpti_Activity* record) {
   const auto& correlation = As<CUpti_ActivityExternalCorrelation>(record);
   if (correlation.externalKind != kOperationCorrelation) return;  // Another tool's.
+  AddLaunchOperation(correlation.correlationId, correlation.externalId);
+}
+
+void ActivityReader::AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id) {
   // A runtime call and the driver call in it come with a record each.
-  if (correlation.correlationId == last_correlation_ &&
-      correlation.externalId == last_operation_) {
-    return;
-  }
-  last_correlation_ = correlation.correlationId;
-  last_operation_ = correlation.externalId;
-  encoder_->AddLaunchOperation(correlation.correlationId, correlation.externalId);
+  if (correlation_id == last_correlation_ && operation_id == last_operation_) return;
+  last_correlation_ = correlation_id;
+  last_operation_ = operation_id;
+  encoder_->AddLaunchOperation(correlation_id, operation_id);
 }
 
 StringId ActivityReader::KernelNameId(const char* name) {

@@ -13,6 +13,7 @@
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
+#include "collector/operation/uncorrelated_threads.h"
 
 namespace tp::collect {
 
@@ -26,7 +27,8 @@ inline constexpr CUpti_ExternalCorrelationKind kOperationCorrelation =
 class ActivityReader {
  public:
   // All outlive the reader.
-  ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder);
+  ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
+                 const UncorrelatedThreads* uncorrelated);
 
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
@@ -47,12 +49,14 @@ class ActivityReader {
   void ReadFill(const CUpti_Activity* record);
   void ReadCall(const CUpti_Activity* record, EventKind kind, CUpti_CallbackDomain domain);
   void ReadCorrelation(const CUpti_Activity* record);
+  void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
 
   const CuptiApi* api_;
   StringTable* strings_;
   BatchEncoder* encoder_;
+  const UncorrelatedThreads* uncorrelated_;
   std::vector<KernelName> kernel_names_;  // By the pointer's hash; checked against the text.
   std::vector<StringId> call_names_[2];   // Runtime, driver: by callback id; 0: not looked up yet.
   uint32_t last_correlation_ = 0;

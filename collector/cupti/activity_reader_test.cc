@@ -29,7 +29,7 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read() { return Read(buffer_.size()); }
   wire::Batch Read(size_t valid_bytes) {
     StringTable& strings = strings_;
-    ActivityReader reader(&cupti_, &strings, &encoder_);
+    ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
     reader.Read({buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
     unreadable_ = reader.unreadable();
     EncodedBatch encoded = encoder_.Finish(1, strings.last_id());
@@ -46,6 +46,7 @@ class ActivityReaderTest : public testing::Test {
   CuptiApi cupti_;
   StringTable strings_;
   BatchEncoder encoder_;
+  UncorrelatedThreads uncorrelated_;
   std::vector<uint8_t> buffer_;
   uint64_t unreadable_ = 0;
 };
@@ -177,7 +178,7 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
   char name[32] = "first";
   Append(Kernel(name, 1, 2));
   StringTable& strings = strings_;
-  ActivityReader reader(&cupti_, &strings, &encoder_);
+  ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
   reader.Read({buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   strcpy(name, "second");
   reader.Read({buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);

@@ -61,7 +61,8 @@ bool Capture::Begin(std::string* reason) {
     return false;
   }
   active_.store(true, std::memory_order_release);
-  static constexpr LaunchCorrelation kCorrelation = {&PushCorrelation, &PopCorrelation};
+  static constexpr LaunchCorrelation kCorrelation = {&PushCorrelation, &PopCorrelation,
+                                                   &CuptiTimeNs};
   ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
   return true;
 }
@@ -116,6 +117,13 @@ void CUPTIAPI Capture::CompleteBuffer(CUcontext context, uint32_t stream, uint8_
     capture->dropped_.fetch_add(dropped, std::memory_order_relaxed);
   }
   capture->buffers_->Fill(buffer, valid_bytes);
+}
+
+int64_t Capture::CuptiTimeNs() {
+  uint64_t ns = 0;
+  Capture* capture = g_capture.load(std::memory_order_acquire);
+  if (capture != nullptr) capture->api_->GetTimestamp(&ns);
+  return static_cast<int64_t>(ns);
 }
 
 void Capture::PushCorrelation(uint64_t id) {

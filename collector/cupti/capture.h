@@ -40,6 +40,8 @@ class Capture {
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
   ClockReading ReadClock(int tries) const;
+  // Now, by CUPTI's clock; 0 if it cannot tell.
+  static int64_t CuptiTimeNs();
 
  private:
   bool Check(CUptiResult result, const char* function, std::string* reason) const;

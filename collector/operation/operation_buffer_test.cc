@@ -69,7 +69,7 @@ TEST(OperationBuffer, AnEndWithoutAReservedPlaceLeavesThoseOfOthersAlone) {
 
 TEST(OperationBuffer, OneThreadWritesWhileAnotherReads) {
   Buffer buffer(8192);
-  constexpr uint64_t kRanges = 200'000;
+  constexpr uint64_t kRanges = 50'000;
   std::thread writer([&] {
     for (uint64_t id = 1; id <= kRanges; ++id) {
       std::string text(id % 97, static_cast<char>('a' + id % 26));

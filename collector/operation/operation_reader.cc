@@ -41,6 +41,12 @@ void OperationReader::Read(void (*batch_full)(void*), void* user) {
   });
 }
 
+uint64_t OperationReader::Innermost(uint64_t serial) const {
+  auto found = threads_.find(serial);
+  if (found == threads_.end() || found->second.stack.empty()) return 0;
+  return found->second.stack.back().operation.id;
+}
+
 void OperationReader::SendOpen() {
   auto send = [this](Open& open) {
     if (!open.sent) encoder_->AddOpened(open.operation);

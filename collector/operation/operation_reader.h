@@ -26,6 +26,9 @@ class OperationReader {
   // grown enough.
   void Read(void (*batch_full)(void*), void* user);
 
+  // The innermost range that is open on the thread with this serial number, as far as it was read; 0: none.
+  uint64_t Innermost(uint64_t serial) const;
+
   // Sends the begins of the ranges that are open and have not been sent.
   void SendOpen();
 

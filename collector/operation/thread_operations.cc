@@ -198,6 +198,8 @@ void ThreadOperations::CorrelateOpenRanges() {
   const LaunchCorrelation* correlation =
       ThreadOperationsList::correlation_.load(std::memory_order_acquire);
   if (correlation == nullptr) return;
+  uncorrelated_operation_.store(depth_ > 0 ? stack_[depth_ - 1].id : 0, std::memory_order_relaxed);
+  correlated_since_ns_.store(correlation->now_ns(), std::memory_order_release);
   // What an earlier capture left there.
   for (; correlated_ > 0; --correlated_) correlation->pop();
   for (; correlated_ < depth_; ++correlated_) correlation->push(stack_[correlated_].id);
@@ -267,6 +269,11 @@ void ThreadOperationsList::ThreadEnds(void* thread) {
 }
 
 void ThreadOperationsList::SetLaunchCorrelation(const LaunchCorrelation* correlation) {
+  // Before the epoch changes: a thread that has seen the new one sets its own.
+  for (ThreadOperations* thread = head_.load(std::memory_order_acquire); thread != nullptr;
+       thread = thread->next_) {
+    thread->correlated_since_ns_.store(INT64_MAX, std::memory_order_relaxed);
+  }
   correlation_.store(correlation, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_acq_rel);
   // The others do it at their next range.

@@ -27,6 +27,7 @@ struct RangeText {
 struct LaunchCorrelation {
   void (*push)(uint64_t id);
   void (*pop)();
+  int64_t (*now_ns)();  // CUPTI's clock.
 };
 
 // One thread's. Made at the thread's first range, given back by the collector thread after the thread's end.
@@ -45,6 +46,11 @@ class ThreadOperations {
 
   // Makes CUPTI's stack of this thread hold the ranges that are open now, when capturing has begun since they were pushed.
   void CorrelateOpenRanges();
+
+  // Since when (CUPTI's clock) CUPTI's stack of this thread has been right in the present capture; INT64_MAX: not yet. And the innermost
+  // range that was open until then; 0: none. Any thread.
+  int64_t correlated_since_ns() const { return correlated_since_ns_.load(std::memory_order_acquire); }
+  uint64_t uncorrelated_operation() const { return uncorrelated_operation_.load(std::memory_order_relaxed); }
 
   pid_t thread_id() const { return thread_id_; }
   // Serial number of the thread; the upper bits of its ranges' ids.
@@ -82,6 +88,8 @@ class ThreadOperations {
   uint32_t foreign_ = 0;           // Of stack_: ranges of another domain than the outermost one's.
   uint32_t correlation_epoch_ = 0; // Of the capture that CUPTI's stack of this thread belongs to; 0: none.
   uint32_t correlated_ = 0;        // Ranges on CUPTI's stack of this thread.
+  std::atomic<int64_t> correlated_since_ns_{INT64_MAX};
+  std::atomic<uint64_t> uncorrelated_operation_{0};
   OpenRange* stack_;
   size_t mapped_bytes_;
   OperationBuffer buffer_;
@@ -111,6 +119,15 @@ class ThreadOperationsList {
         previous = thread;
       }
       thread = next;
+    }
+  }
+
+  // Collector thread. Calls `visit(const ThreadOperations&)` for each thread.
+  template <typename Visit>
+  static void ForEachAlive(Visit&& visit) {
+    for (const ThreadOperations* thread = head_.load(std::memory_order_acquire); thread != nullptr;
+         thread = thread->next_) {
+      visit(*thread);
     }
   }
 

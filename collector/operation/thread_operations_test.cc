@@ -14,6 +14,7 @@
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/operation_reader.h"
+#include "collector/operation/uncorrelated_threads.h"
 #include "proto/wire.pb.h"
 
 namespace tp::collect {
@@ -24,7 +25,8 @@ thread_local std::vector<uint64_t> t_cupti_stack;
 constexpr LaunchCorrelation kCorrelation = {[](uint64_t id) { t_cupti_stack.push_back(id); },
                                             [] {
                                               if (!t_cupti_stack.empty()) t_cupti_stack.pop_back();
-                                            }};
+                                            },
+                                            &HostTimeNs};
 
 struct Row {
   std::string name;
@@ -176,6 +178,51 @@ TEST_F(ThreadOperationsTest, AnotherThreadsOpenRangesReachCuptiAtItsNextRange) {
   step = 2;
   other.join();
   EXPECT_EQ(stack.size(), 2u);
+}
+
+TEST_F(ThreadOperationsTest, CallsOfAThreadThatCouldNotTellCuptiYetBelongToItsOpenRange) {
+  std::atomic<int> step{0};
+  pid_t thread_id = 0;
+  auto wait_for = [&step](int wanted) {
+    while (step != wanted) std::this_thread::yield();
+  };
+  std::thread other([&] {
+    thread_id = gettid();
+    ThreadOperations::Current()->Push(nullptr, {"outer"});
+    ThreadOperations::Current()->Push(nullptr, {"innermost"});
+    step = 1;
+    wait_for(2);
+    ThreadOperations::Current()->Push(nullptr, {"after"});
+    step = 3;
+    wait_for(4);
+  });
+  wait_for(1);
+  UncorrelatedThreads uncorrelated;
+  int64_t earlier_ns = HostTimeNs();
+  ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
+  int64_t before_ns = HostTimeNs();
+  uncorrelated.Begin(before_ns);
+  ASSERT_TRUE(uncorrelated.wanted());
+  Taken taken = Take(/*send_open=*/true);
+  uncorrelated.Update(reader_, HostTimeNs());
+  ASSERT_EQ(taken.opened.back().name, "innermost");
+  uint64_t innermost = taken.opened_ids.back();
+  EXPECT_EQ(uncorrelated.OperationOf(thread_id, before_ns), innermost);
+  EXPECT_EQ(uncorrelated.OperationOf(thread_id, earlier_ns - 1), 0u) << "before capturing";
+  int64_t between_ns = HostTimeNs();
+  step = 2;
+  wait_for(3);
+  Take();
+  uncorrelated.Update(reader_, HostTimeNs());
+  EXPECT_EQ(uncorrelated.OperationOf(thread_id, between_ns), innermost);
+  EXPECT_EQ(uncorrelated.OperationOf(thread_id, HostTimeNs()), 0u) << "CUPTI knows by now";
+  EXPECT_EQ(uncorrelated.OperationOf(gettid(), before_ns), 0u) << "no range was open here";
+  step = 4;
+  other.join();
+  Take();
+  uncorrelated.Update(reader_, HostTimeNs() + 60'000'000'000);
+  EXPECT_TRUE(uncorrelated.empty());
+  EXPECT_FALSE(uncorrelated.wanted());
 }
 
 TEST_F(ThreadOperationsTest, AStartedRangeMayEndOnAnotherThread) {

@@ -89,7 +89,8 @@ void Encode(benchmark::State& state, bool kernels, bool calls) {
   }
   StringTable strings;
   BatchEncoder encoder;
-  ActivityReader reader(&cupti, &strings, &encoder);
+  UncorrelatedThreads uncorrelated;
+  ActivityReader reader(&cupti, &strings, &encoder, &uncorrelated);
   uint64_t events = 0, bytes = 0, sequence = 0;
   for (auto _ : state) {
     reader.Read(records.buffer(), [](void*) {}, nullptr);

@@ -1,0 +1,183 @@
+// The functions of cupti_activity.h that switch recording on and off, hand buffers over, and end it
+// all.
+
+#include <cupti.h>
+
+#include "tests/simcuda/cupti/api_entry.h"
+#include "tests/simcuda/cupti/attributes.h"
+#include "tests/simcuda/cupti/client_buffers.h"
+#include "tests/simcuda/cupti/device_records.h"
+#include "tests/simcuda/cupti/driver_link.h"
+#include "tests/simcuda/cupti/enabled_kinds.h"
+#include "tests/simcuda/cupti/external_correlation.h"
+#include "tests/simcuda/cupti/graph_trace.h"
+#include "tests/simcuda/cupti/host_records.h"
+#include "tests/simcuda/cupti/lane.h"
+#include "tests/simcuda/cupti/names.h"
+#include "tests/simcuda/cupti/overhead_records.h"
+#include "tests/simcuda/cupti/record_layout.h"
+#include "tests/simcuda/cupti/subscriber.h"
+#include "tests/simcuda/cupti/thread_ids.h"
+
+namespace simcupti {
+namespace {
+
+// Whether a kind can be switched on and off: as the header says for each.
+CUptiResult Switchable(CUpti_ActivityKind kind) {
+  switch (static_cast<int>(kind)) {
+    case CUPTI_ACTIVITY_KIND_SOURCE_LOCATOR:
+    case CUPTI_ACTIVITY_KIND_GLOBAL_ACCESS:
+    case CUPTI_ACTIVITY_KIND_BRANCH:
+    case CUPTI_ACTIVITY_KIND_INSTRUCTION_EXECUTION:
+    case CUPTI_ACTIVITY_KIND_SHARED_ACCESS:
+    case CUPTI_ACTIVITY_KIND_PC_SAMPLING:
+    case CUPTI_ACTIVITY_KIND_PC_SAMPLING_RECORD_INFO:
+    case CUPTI_ACTIVITY_KIND_INSTRUCTION_CORRELATION:
+      return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
+    case CUPTI_ACTIVITY_KIND_EVENT:
+    case CUPTI_ACTIVITY_KIND_METRIC:
+    case CUPTI_ACTIVITY_KIND_EVENT_INSTANCE:
+    case CUPTI_ACTIVITY_KIND_METRIC_INSTANCE:
+    case CUPTI_ACTIVITY_KIND_INSTANTANEOUS_EVENT:
+    case CUPTI_ACTIVITY_KIND_INSTANTANEOUS_EVENT_INSTANCE:
+    case CUPTI_ACTIVITY_KIND_INSTANTANEOUS_METRIC:
+    case CUPTI_ACTIVITY_KIND_INSTANTANEOUS_METRIC_INSTANCE:
+    case CUPTI_ACTIVITY_KIND_CDP_KERNEL:
+    case CUPTI_ACTIVITY_KIND_DEVICE_ATTRIBUTE:
+    case CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE:
+      return CUPTI_ERROR_INVALID_KIND;
+    default:
+      return RecordBytes(kind) != 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
+  }
+}
+
+CUptiResult Switch(CUpti_ActivityKind kind, bool enabled) {
+  if (const CUptiResult result = Switchable(kind); result != CUPTI_SUCCESS) return Result(result);
+  if (kind == CUPTI_ACTIVITY_KIND_DEVICE && enabled) ForgetRecordedDevices();
+  SetKindEnabled(kind, enabled);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult SwitchInContext(CUcontext context, CUpti_ActivityKind kind, bool enabled) {
+  if (const CUptiResult result = Switchable(kind); result != CUPTI_SUCCESS) return Result(result);
+  const uint32_t context_id = context != nullptr ? FindDriver()->context_id(context) : 0;
+  if (context_id == 0) return Result(CUPTI_ERROR_INVALID_CONTEXT);
+  SetKindEnabledInContext(kind, context_id, enabled);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult SwitchFunction(simcuda::ApiDomain domain, CUpti_CallbackId id, bool enabled) {
+  if (id == 0 || id >= CallbackIdEnd(static_cast<CUpti_CallbackDomain>(domain))) {
+    return Result(CUPTI_ERROR_INVALID_PARAMETER);
+  }
+  SetApiFlag(domain, id, kApiRecorded, enabled);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult Flush(uint32_t flag) {
+  if (!BufferCallbacksRegistered()) return Result(CUPTI_ERROR_INVALID_OPERATION);
+  const bool forced = (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0;
+  const uint64_t start_ns = NowNs();
+  DeliverWork(false);
+  if (forced) EndAllGraphs();
+  FlushLanes(forced);
+  NoteOverhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start_ns, NowNs());
+  return CUPTI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace simcupti
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete) {
+  SIMCUPTI_ENTER();
+  if (request == nullptr || complete == nullptr) {
+    return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
+  }
+  simcupti::RegisterBufferCallbacks(request, complete);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  return simcupti::Switch(kind, true);
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  return simcupti::Switch(kind, false);
+}
+
+CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  const CUptiResult result = simcupti::Switch(kind, true);
+  if (result == CUPTI_SUCCESS && simcupti::BufferCallbacksRegistered()) {
+    simcupti::RecordExisting(kind);
+  }
+  return result;
+}
+
+CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  return simcupti::SwitchInContext(context, kind, true);
+}
+
+CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  return simcupti::SwitchInContext(context, kind, false);
+}
+
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, uint8_t enable) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  return simcupti::SwitchFunction(simcuda::ApiDomain::kDriver, id, enable != 0);
+}
+
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  return simcupti::SwitchFunction(simcuda::ApiDomain::kRuntime, id, enable != 0);
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  return simcupti::Flush(flag);
+}
+
+CUptiResult cuptiActivityFlush(CUcontext, uint32_t, uint32_t flag) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  // Buffers are of no context or stream: all are given back.
+  return simcupti::Flush(flag);
+}
+
+CUptiResult cuptiActivityFlushPeriod(uint32_t period_ms) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  simcupti::SetFlushPeriod(period_ms);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc callback) {
+  SIMCUPTI_ENTER();
+  if (callback == nullptr) return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  simcupti::SetTimestampCallback(callback);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiFinalize() {
+  SIMCUPTI_ENTER();
+  // Nothing new comes from here on ...
+  simcupti::ResetEnabledKinds();
+  simcupti::RemoveSubscriber();
+  simcupti::DetachFromDriver();
+  // ... and what was not flushed before is lost, as documented.
+  simcupti::ForgetGraphs();
+  simcupti::DiscardLanes();
+  simcupti::StopReturning();
+  simcupti::ForgetExternalCorrelations();
+  simcupti::ForgetNotedOverheads();
+  simcupti::ForgetRecordedDevices();
+  simcupti::ResetAttributes();
+  simcupti::ResetThreadIdType();
+  simcupti::SetLatencyTimestamps(false);
+  simcupti::SetTimestampCallback(nullptr);
+  return CUPTI_SUCCESS;
+}

@@ -1,0 +1,182 @@
+// Holds the simulated CUPTI against the real one: buffers that one fills, the other walks; names
+// are the same.
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <vector>
+
+#include "tests/simcuda/cupti/fake_driver.h"
+#include "tests/simcuda/cupti/real_library.h"
+#include "tests/simcuda/cupti/test_client.h"
+
+namespace {
+
+template <class Function>
+Function* Real(Function&, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(real_library::Open(), name));
+}
+#define REAL(function) Real(function, #function)
+
+class Conformance : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (real_library::Open() == nullptr) {
+      GTEST_SKIP() << real_library::WhyNot();
+    }
+    ASSERT_NE(REAL(cuptiActivityGetNextRecord), &cuptiActivityGetNextRecord);
+  }
+};
+
+// Makes every kind of record that the simulated library can make.
+void MakeRecords() {
+  using simcuda::ApiDomain;
+  using simcuda::WorkKind;
+  fake_driver::Reset();
+  fake_driver::AddContext(1, 0);
+  fake_driver::AddStream(1, 13);
+  for (CUpti_ActivityKind kind :
+       {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_MEMCPY,
+        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
+        CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_MEMORY2}) {
+    ASSERT_EQ(cuptiActivityEnable(kind), CUPTI_SUCCESS);
+  }
+  for (CUpti_ActivityKind kind :
+       {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM}) {
+    ASSERT_EQ(cuptiActivityEnableAndDump(kind), CUPTI_SUCCESS);
+  }
+  ASSERT_EQ(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 1),
+            CUPTI_SUCCESS);
+  fake_driver::Call(ApiDomain::kRuntime, 3, [] { fake_driver::Call(ApiDomain::kDriver, 4); });
+  fake_driver::Synchronize({simcuda::SyncKind::kContextSynchronize, 1, 2, 3, 1, 7, 8});
+  fake_driver::ChangeMemory({});
+  simcuda::ResourceEvent module{};
+  module.resource = simcuda::Resource::kModuleLoaded;
+  fake_driver::Change(module);
+  simcuda::DeviceWork work = fake_driver::Kernel(1);
+  for (WorkKind kind : {WorkKind::kKernel, WorkKind::kCopy, WorkKind::kPeerCopy, WorkKind::kFill}) {
+    work.kind = kind;
+    fake_driver::Complete(work);
+  }
+  ASSERT_EQ(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+  ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_KERNEL), CUPTI_SUCCESS);
+  fake_driver::Complete(fake_driver::Kernel(2));
+  ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), CUPTI_SUCCESS);
+  simcuda::DeviceWork node = fake_driver::Kernel(3);
+  node.graph_id = 9;
+  fake_driver::Complete(node);
+  ASSERT_EQ(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
+}
+
+TEST_F(Conformance, TheRealParserFindsEveryRecordWhereTheSimulatedOneDoes) {
+  auto* next_record = REAL(cuptiActivityGetNextRecord);
+  ASSERT_NE(next_record, nullptr);
+  test_client::Start();
+  MakeRecords();
+  std::set<int> kinds;
+  for (const test_client::ReturnedBuffer& buffer : test_client::Returned()) {
+    std::vector<const CUpti_Activity*> found;
+    CUpti_Activity* record = nullptr;
+    CUptiResult result;
+    while ((result = next_record(buffer.data.get(), buffer.valid_bytes, &record)) ==
+           CUPTI_SUCCESS) {
+      found.push_back(record);
+      kinds.insert(record->kind);
+    }
+    EXPECT_EQ(result, CUPTI_ERROR_MAX_LIMIT_REACHED);
+    EXPECT_EQ(found, test_client::RecordsOfBuffer(buffer));
+  }
+  EXPECT_EQ(kinds,
+            (std::set<int>{
+                CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_KERNEL,
+                CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DEVICE,
+                CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_MEMCPY2,
+                CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_STREAM,
+                CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_GRAPH_TRACE}));
+  ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
+}
+
+// Where a parser goes from a record of this kind: the offset of the next one, or minus the error.
+int Step(decltype(cuptiActivityGetNextRecord)* next_record, int kind) {
+  alignas(8) std::array<uint8_t, 1024> buffer;
+  for (int offset = 8; offset < 512; offset += 8) {
+    for (size_t i = 0; i < buffer.size(); i += 4) {
+      *reinterpret_cast<uint32_t*>(&buffer[i]) = 0xFFFF;  // No kind.
+    }
+    *reinterpret_cast<int*>(&buffer[0]) = kind;
+    *reinterpret_cast<int*>(&buffer[static_cast<size_t>(offset)]) = CUPTI_ACTIVITY_KIND_RUNTIME;
+    CUpti_Activity* record = nullptr;
+    const CUptiResult first = next_record(buffer.data(), buffer.size(), &record);
+    if (first != CUPTI_SUCCESS) return -first;
+    if (next_record(buffer.data(), buffer.size(), &record) == CUPTI_SUCCESS) return offset;
+  }
+  return 0;
+}
+
+TEST_F(Conformance, EveryKindTakesAsManyBytesAsInTheRealLibrary) {
+  for (int kind = 0; kind < CUPTI_ACTIVITY_KIND_COUNT + 8; ++kind) {
+    EXPECT_EQ(Step(cuptiActivityGetNextRecord, kind), Step(REAL(cuptiActivityGetNextRecord), kind))
+        << "kind " << kind;
+  }
+}
+
+TEST_F(Conformance, ABufferThatEndsInTheMiddleOfARecordEndsForBothAlike) {
+  for (int kind = 1; kind < CUPTI_ACTIVITY_KIND_COUNT; ++kind) {
+    alignas(8) std::array<uint8_t, 512> buffer{};
+    *reinterpret_cast<int*>(&buffer[0]) = kind;
+    for (size_t valid_bytes = 0; valid_bytes <= 256; ++valid_bytes) {
+      CUpti_Activity* simulated = nullptr;
+      CUpti_Activity* real = nullptr;
+      EXPECT_EQ(cuptiActivityGetNextRecord(buffer.data(), valid_bytes, &simulated),
+                REAL(cuptiActivityGetNextRecord)(buffer.data(), valid_bytes, &real))
+          << "kind " << kind << ", " << valid_bytes << " bytes";
+      EXPECT_EQ(simulated, real);
+    }
+  }
+}
+
+TEST_F(Conformance, EveryCallbackHasTheSameName) {
+  int names = 0;
+  for (int domain = 0; domain <= CUPTI_CB_DOMAIN_SIZE; ++domain) {
+    for (uint32_t id = 0; id < 1100; ++id) {
+      const char* simulated = nullptr;
+      const char* real = nullptr;
+      const auto which = static_cast<CUpti_CallbackDomain>(domain);
+      const CUptiResult result = cuptiGetCallbackName(which, id, &simulated);
+      ASSERT_EQ(result, REAL(cuptiGetCallbackName)(which, id, &real)) << domain << ", " << id;
+      ASSERT_STREQ(simulated, real) << domain << ", " << id;
+      if (simulated != nullptr) ++names;
+    }
+  }
+  EXPECT_EQ(names, int{CUPTI_DRIVER_TRACE_CBID_SIZE} + int{CUPTI_RUNTIME_TRACE_CBID_SIZE});
+}
+
+TEST_F(Conformance, EveryDocumentedResultHasTheSameName) {
+  for (int code = 0; code <= CUPTI_ERROR_UNKNOWN; ++code) {
+    const char* simulated = nullptr;
+    const char* real = nullptr;
+    const auto result = static_cast<CUptiResult>(code);
+    EXPECT_EQ(cuptiGetResultString(result, &simulated), REAL(cuptiGetResultString)(result, &real))
+        << code;
+    EXPECT_STREQ(simulated, real) << code;
+  }
+}
+
+TEST_F(Conformance, TheVersionIsTheSame) {
+  uint32_t simulated = 0;
+  uint32_t real = 0;
+  ASSERT_EQ(cuptiGetVersion(&simulated), CUPTI_SUCCESS);
+  ASSERT_EQ(REAL(cuptiGetVersion)(&real), CUPTI_SUCCESS);
+  // Before anything else has been called, the real one can say 0.
+  ASSERT_EQ(REAL(cuptiGetVersion)(&real), CUPTI_SUCCESS);
+  EXPECT_EQ(simulated, real);
+}
+
+}  // namespace
