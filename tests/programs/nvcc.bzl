@@ -13,7 +13,7 @@ def nvcc_binary(name, srcs, options = [], linkopts = []):
         name = name,
         testonly = True,
         srcs = srcs,
-        outs = [name + ".bin"],
+        outs = [name],
         cmd = "$(location @cuda//:nvcc) -O2 -std=c++17 -arch=sm_90 --cudart shared -Wno-deprecated-gpu-targets %s -o $@ $(SRCS) %s" %
               (" ".join(options), " ".join(linkopts)),
         executable = True,
