@@ -165,6 +165,17 @@ TEST_F(SummaryTest, ImpossibleRecordsAreCountedAndNeverSummed) {
   EXPECT_EQ(TableOf(summary, query::KERNELS).kernels_size(), 0);
 }
 
+TEST_F(SummaryTest, AbsurdTimesDoNoHarm) {
+  Summary summary(&strings_);
+  constexpr int64_t kFar = (int64_t{1} << 62) - 1;
+  for (int i = 0; i < 10; ++i) {
+    summary.AddSpan(MakeSpan(i, "long", -kFar, kFar, i));
+    summary.AddActivity(MakeWork("long", -kFar, kFar));
+  }
+  EXPECT_EQ(Operation(summary, "long", INT64_MAX).count(), 10);
+  EXPECT_EQ(TableOf(summary, query::KERNELS).kernels(0).count(), 10);
+}
+
 TEST_F(SummaryTest, ARecordingOfAnyClockIsTakenWhenItsStartIsUnknown) {
   Summary summary(&strings_);
   summary.AddActivity(MakeWork("kernel", 1'760'000'000'000'000'000, 1'760'000'000'000'000'010));
@@ -322,6 +333,22 @@ TEST_F(SummaryTest, DeepNestingIsNoMatterOfTheStack) {
     EXPECT_EQ(row.device_time_total_ns(), 3 * kDepth);
     EXPECT_EQ(row.self_device_time_total_ns(), 3);
   }
+}
+
+TEST_F(SummaryTest, DeepNestingMayBeOpenForAWhile) {
+  constexpr int64_t kDepth = 100'000;
+  Summary summary(&strings_);
+  for (int64_t level = 0; level < kDepth; ++level) {
+    summary.AddSpan(MakeSpan(level, "level", level, kStillOpen));
+  }
+  EXPECT_EQ(Operation(summary, "level", kDepth).self_cpu_time_total_ns(), kDepth);
+  for (int64_t level = kDepth - 1; level >= 0; --level) {
+    summary.CloseSpan(level, 2 * kDepth - level);
+  }
+  query::OperationRow row = Operation(summary, "level");
+  EXPECT_EQ(row.count(), kDepth);
+  EXPECT_EQ(row.open(), 0);
+  EXPECT_EQ(row.self_cpu_time_total_ns(), 2 * kDepth);
 }
 
 TEST_F(SummaryTest, LettingGoOldSpansKeepsTheSums) {
