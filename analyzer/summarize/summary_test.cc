@@ -317,7 +317,7 @@ TEST_F(SummaryTest, NamesThatAreNotUtf8AreMadeSo) {
 }
 
 TEST_F(SummaryTest, DeepNestingIsNoMatterOfTheStack) {
-  constexpr int64_t kDepth = 200'000;
+  constexpr int64_t kDepth = 100'000;
   for (bool children_first : {false, true}) {
     Summary summary(&strings_);
     for (int64_t i = 0; i < kDepth; ++i) {
@@ -336,7 +336,7 @@ TEST_F(SummaryTest, DeepNestingIsNoMatterOfTheStack) {
 }
 
 TEST_F(SummaryTest, DeepNestingMayBeOpenForAWhile) {
-  constexpr int64_t kDepth = 100'000;
+  constexpr int64_t kDepth = 50'000;
   Summary summary(&strings_);
   for (int64_t level = 0; level < kDepth; ++level) {
     summary.AddSpan(MakeSpan(level, "level", level, kStillOpen));
