@@ -191,6 +191,17 @@ SpanSlot Nesting::FirstChild(SpanSlot span) const {
   return next != order.end() && nodes_[*next].parent == span ? *next : kNoSpan;
 }
 
+SpanSlot Nesting::LastChildOfOpen(SpanSlot first_child, SpanSlot last_descendant) const {
+  // Along the children or up from the last descendant: whichever way is shorter.
+  SpanSlot parent = nodes_[first_child].parent;
+  while (nodes_[last_descendant].parent != parent) {
+    if (nodes_[first_child].next_sibling == kNoSpan) return first_child;
+    first_child = nodes_[first_child].next_sibling;
+    last_descendant = nodes_[last_descendant].parent;
+  }
+  return last_descendant;
+}
+
 std::vector<SpanSlot> Nesting::Children(SpanSlot span) const {
   std::vector<SpanSlot> children;
   for (SpanSlot child = FirstChild(span); child != kNoSpan; child = nodes_[child].next_sibling) {
@@ -216,11 +227,7 @@ void Nesting::Close(SpanSlot span, int64_t end_ns) {
   }
 
   std::vector<SpanSlot> released;  // Last first.
-  SpanSlot child = kNoSpan;
-  if (*order.rbegin() != span) {
-    child = *order.rbegin();
-    while (nodes_[child].parent != span) child = nodes_[child].parent;
-  }
+  SpanSlot child = after == order.end() ? kNoSpan : LastChildOfOpen(*after, *order.rbegin());
   Node closed = node;
   closed.end_ns = end_ns;
   while (child != kNoSpan && !(keeps_place && Contains(closed, nodes_[child]))) {

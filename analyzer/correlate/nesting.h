@@ -129,6 +129,7 @@ class Nesting {
   // The innermost of `span` and its ancestors that contains `inner`.
   Container ContainerFrom(SpanSlot span, const Node& inner) const;
   SpanSlot FirstChild(SpanSlot span) const;
+  SpanSlot LastChildOfOpen(SpanSlot first_child, SpanSlot last_descendant) const;
   SpanSlot Predecessor(SpanSlot span) const;
 
   Observer* observer_;

@@ -24,7 +24,8 @@ absl::StatusOr<std::string> FormatJson(const query::Table& table, const TextOpti
       {"losses", std::move(losses)},
       {"notes", std::move(notes)},
   };
-  return object.dump() + "\n";
+  // Names are valid already; what else a daemon sends must not throw either.
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tp

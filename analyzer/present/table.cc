@@ -148,7 +148,9 @@ std::string KernelsText(const query::Table& all, const query::Table& shown,
                    absl::StrFormat(" %7s %10s %10s %10s", "Total %", "Avg us", "Min us", "Max us"));
   std::string rule(title.size(), '-');
   std::string text;
-  if (!options.header.empty()) absl::StrAppend(&text, ValidUtf8(options.header), "\n");
+  if (!options.header.empty()) {
+    absl::StrAppend(&text, std::string(title.size(), '='), "\n", ValidUtf8(options.header), "\n");
+  }
   absl::StrAppend(&text, title, "\n", rule, "\n");
   for (const query::WorkRow& row : shown.kernels()) {
     double share =
