@@ -1,0 +1,115 @@
+#include "tools/control/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tools/control/command.h"
+#include "tools/control/exit_status.h"
+#include "tools/control/terminal_text.h"
+
+namespace tp {
+namespace {
+
+// `tpctl run` hands on all from "--", or from the first word that is no option; nothing of that is
+// ours to understand.
+std::vector<std::string> SplitOffTraced(std::vector<std::string>* arguments) {
+  std::vector<std::string> traced;
+  if (arguments->empty() || arguments->front() != "run") return traced;
+  const auto first = std::find_if(arguments->begin() + 1, arguments->end(), [](const auto& word) {
+    return word == "--" || word.empty() || word[0] != '-';
+  });
+  if (first == arguments->end()) return traced;
+  traced.assign(*first == "--" ? first + 1 : first, arguments->end());
+  arguments->erase(first, arguments->end());
+  return traced;
+}
+
+// The chosen commands, from tpctl itself to the innermost.
+std::vector<const CLI::App*> ChosenCommands(const CLI::App& app) {
+  std::vector<const CLI::App*> chosen = {&app};
+  while (!chosen.back()->get_subcommands().empty()) {
+    chosen.push_back(chosen.back()->get_subcommands().front());
+  }
+  return chosen;
+}
+
+std::string FullName(const std::vector<const CLI::App*>& commands) {
+  return absl::StrJoin(commands, " ", [](std::string* out, const CLI::App* command) {
+    *out += command->get_name();
+  });
+}
+
+// What is wrong, in words that name the right ones where a command is missing or misspelt.
+std::string Complaint(const CLI::ParseError& error, const std::vector<const CLI::App*>& chosen,
+                      const std::vector<std::string>& arguments) {
+  const auto commands = chosen.back()->get_subcommands([](const CLI::App*) { return true; });
+  if (commands.empty()) return error.what();
+  const std::string names =
+      absl::StrJoin(commands, ", ",
+                    [](std::string* out, const CLI::App* command) { *out += command->get_name(); });
+  // Each command chosen has taken one word.
+  const size_t taken = chosen.size() - 1;
+  if (arguments.size() <= taken) return absl::StrCat("a command is missing, one of ", names);
+  const std::string& word = arguments[taken];
+  if (!word.empty() && word[0] == '-') return error.what();
+  return absl::StrCat("'", word, "' is no command; there are ", names);
+}
+
+}  // namespace
+
+CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description,
+                     const std::string& examples) {
+  CLI::App* command = app->add_subcommand(name, description);
+  command->set_help_flag("-h,--help", "This text");
+  if (!examples.empty()) command->footer(absl::StrCat("Examples:\n", examples));
+  return command;
+}
+
+int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors) {
+  CLI::App app("Shows where a CUDA program's device time goes, and which operation asked for it.",
+               "tpctl");
+  app.set_help_flag("-h,--help", "This text");
+  app.set_version_flag("--version", absl::StrCat("tpctl ", kVersion));
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(30);
+  app.footer(
+      "Examples:\n"
+      "  tpctl run -- ./train --epochs 1     trace a program from its start, unchanged\n"
+      "  tpctl top                           watch what the device does, live\n"
+      "  tpctl table --sort-by self_cuda_time_total --row-limit 10\n"
+      "\n"
+      "`tpctl COMMAND --help` tells more. TP_SOCKET names the daemon's socket if it is not in its\n"
+      "usual place. Exit status: 0 done, 1 failed, 2 bad arguments, 3 no daemon.");
+  Action action;
+  const std::vector<std::string> traced = SplitOffTraced(&arguments);
+  AddRunCommand(&app, &traced, &action);
+  AddTopCommand(&app, &action);
+  AddTableCommand(&app, &action);
+  AddProcessesCommand(&app, &action);
+  AddDaemonCommand(&app, &action);
+  AddCompletionCommand(&app, &action);
+
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(),
+                                       arguments.rend()));  // Last one first, as CLI11 takes them.
+  } catch (const CLI::CallForHelp&) {
+    std::vector<const CLI::App*> chosen = ChosenCommands(app);
+    const CLI::App* command = chosen.back();
+    chosen.pop_back();
+    out << command->help(FullName(chosen));
+    return kDone;
+  } catch (const CLI::CallForVersion&) {
+    out << "tpctl " << kVersion << "\n";
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    const std::vector<const CLI::App*> chosen = ChosenCommands(app);
+    errors << "tpctl: " << EscapeForTerminal(Complaint(error, chosen, arguments)) << " (see `"
+           << FullName(chosen) << " --help`)\n";
+    return kBadInput;
+  }
+  return action(out, errors);
+}
+
+}  // namespace tp

@@ -1,0 +1,127 @@
+#include "tools/control/daemon_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tools/control/installed_files.h"
+#include "tools/control/query_client.h"
+
+namespace tp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kStartDeadline{10};
+constexpr std::chrono::seconds kStopDeadline{10};
+constexpr std::chrono::milliseconds kBetweenTries{20};
+
+absl::StatusOr<query::Daemon> AskWhoListens() {
+  absl::StatusOr<QueryClient> client = QueryClient::Connect();
+  if (!client.ok()) return client.status();
+  return client->AskDaemon();
+}
+
+// Starts `program` in a session of its own, without our terminal. What it says on stderr goes to
+// the file `complaints`: a file, not a pipe, since the daemon outlives us and must not get SIGPIPE
+// for it.
+pid_t Launch(const std::string& program, int complaints) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  setsid();
+  const int nothing = open("/dev/null", O_RDWR);
+  if (nothing >= 0) {
+    dup2(nothing, STDIN_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+  }
+  dup2(complaints, STDERR_FILENO);
+  // The daemon is none of the programs that are to be traced.
+  unsetenv("LD_PRELOAD");
+  execl(program.c_str(), "tpd", nullptr);
+  dprintf(STDERR_FILENO, "%s\n", strerror(errno));
+  _exit(127);
+}
+
+std::string LastLine(int file) {
+  char text[4096];
+  const off_t size = lseek(file, 0, SEEK_END);
+  const off_t from = size > static_cast<off_t>(sizeof(text)) ? size - sizeof(text) : 0;
+  const ssize_t n = pread(file, text, sizeof(text), from);
+  std::string all(text, n > 0 ? n : 0);
+  all.erase(all.find_last_not_of(" \n") + 1);
+  const size_t line = all.rfind('\n');
+  return line == std::string::npos ? all : all.substr(line + 1);
+}
+
+}  // namespace
+
+absl::StatusOr<RunningDaemon> EnsureDaemon() {
+  absl::StatusOr<query::Daemon> daemon = AskWhoListens();
+  if (daemon.ok()) return RunningDaemon{*daemon, false};
+  if (!absl::IsUnavailable(daemon.status())) return daemon.status();
+  const absl::StatusOr<std::string> program = FindDaemonProgram();
+  if (!program.ok()) return program.status();
+
+  const int complaints = memfd_create("tpd-stderr", MFD_CLOEXEC);
+  const pid_t child = Launch(*program, complaints);
+  if (child < 0) {
+    close(complaints);
+    return absl::InternalError(absl::StrCat("cannot start ", *program, ": ", strerror(errno)));
+  }
+  const Clock::time_point end = Clock::now() + kStartDeadline;
+  bool ended = false;  // As a daemon's first process does once the daemon is up.
+  int status = 0;
+  while (Clock::now() < end) {
+    daemon = AskWhoListens();
+    if (daemon.ok()) {
+      close(complaints);
+      return RunningDaemon{*daemon, true};
+    }
+    if (!ended && waitpid(child, &status, WNOHANG) == child) ended = true;
+    if (ended && status != 0) {
+      // Another one may have been started at the same moment.
+      daemon = AskWhoListens();
+      std::string why = LastLine(complaints);
+      close(complaints);
+      if (daemon.ok()) return RunningDaemon{*daemon, false};
+      if (why.empty()) {
+        why = WIFSIGNALED(status) ? absl::StrCat("killed by signal ", WTERMSIG(status))
+                                  : absl::StrCat("exit status ", WEXITSTATUS(status));
+      }
+      return absl::InternalError(absl::StrCat("the daemon ", *program, " did not start: ", why));
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  const std::string why = LastLine(complaints);
+  close(complaints);
+  return absl::DeadlineExceededError(
+      absl::StrCat("the daemon ", *program, " was started but does not answer",
+                   why.empty() ? "" : ": ", why, "; run `tpd --foreground` to see why"));
+}
+
+absl::Status StopDaemon() {
+  absl::StatusOr<QueryClient> client = QueryClient::Connect();
+  if (!client.ok()) return client.status();
+  const absl::Status stopping = client->Stop();
+  // A daemon that is gone before its answer arrived has done what was asked.
+  if (!stopping.ok() && !absl::IsAborted(stopping)) return stopping;
+  const Clock::time_point end = Clock::now() + kStopDeadline;
+  while (Clock::now() < end) {
+    if (absl::IsUnavailable(QueryClient::Connect().status())) return absl::OkStatus();
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("the daemon at ", client->path(),
+                   " said that it ends but still listens: look for its process with `tpctl daemon "
+                   "status`"));
+}
+
+}  // namespace tp

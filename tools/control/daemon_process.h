@@ -1,0 +1,25 @@
+// Starting and stopping the daemon.
+#ifndef TOOLS_CONTROL_DAEMON_PROCESS_H_
+#define TOOLS_CONTROL_DAEMON_PROCESS_H_
+
+#include "absl/status/statusor.h"
+#include "proto/query.pb.h"
+
+namespace tp {
+
+struct RunningDaemon {
+  query::Daemon daemon;
+  bool started = false;  // By this call.
+};
+
+// The daemon that listens at the socket's path, started if there is none. Returns once it answers;
+// DeadlineExceeded if it does not within ten seconds. What the daemon complains of when it cannot
+// start is in the error.
+absl::StatusOr<RunningDaemon> EnsureDaemon();
+
+// Asks the daemon to end and waits until nothing listens any more.
+absl::Status StopDaemon();
+
+}  // namespace tp
+
+#endif  // TOOLS_CONTROL_DAEMON_PROCESS_H_

@@ -1,0 +1,47 @@
+#include "tools/control/quantity.h"
+
+#include <gtest/gtest.h>
+
+namespace tp {
+namespace {
+
+TEST(CountText, TakesFiveCharactersAtMost) {
+  EXPECT_EQ(CountText(0), "0");
+  EXPECT_EQ(CountText(999), "999");
+  EXPECT_EQ(CountText(999.6), "1.00k");
+  EXPECT_EQ(CountText(1'234), "1.23k");
+  EXPECT_EQ(CountText(12'345), "12.3k");
+  EXPECT_EQ(CountText(123'456), "123k");
+  EXPECT_EQ(CountText(999'999), "1.00M");
+  EXPECT_EQ(CountText(4'560'000), "4.56M");
+}
+
+TEST(ExactCountText, GroupsThousands) {
+  EXPECT_EQ(ExactCountText(0), "0");
+  EXPECT_EQ(ExactCountText(999), "999");
+  EXPECT_EQ(ExactCountText(1'000), "1,000");
+  EXPECT_EQ(ExactCountText(1'234'567), "1,234,567");
+  EXPECT_EQ(ExactCountText(-123), "-123");
+}
+
+TEST(UptimeText, ShowsTwoUnitsAtMost) {
+  EXPECT_EQ(UptimeText(4'000'000'000), "4s");
+  EXPECT_EQ(UptimeText(192'000'000'000), "3m 12s");
+  EXPECT_EQ(UptimeText(18'120'000'000'000), "5h 02m");
+  EXPECT_EQ(UptimeText(int64_t{86'400} * 12'000'000'000 + 14'400'000'000'000), "12d 04h");
+}
+
+TEST(CuptiVersionText, NamesTheCudaRelease) {
+  EXPECT_EQ(CuptiVersionText(0), "-");
+  EXPECT_EQ(CuptiVersionText(130001), "13.0");
+  EXPECT_EQ(CuptiVersionText(130200), "13.2");
+  EXPECT_EQ(CuptiVersionText(28), "12.9");
+  EXPECT_EQ(CuptiVersionText(26), "12.8");
+  EXPECT_EQ(CuptiVersionText(19), "12.0");
+  EXPECT_EQ(CuptiVersionText(18), "11.8");
+  EXPECT_EQ(CuptiVersionText(13), "11.0");
+  EXPECT_EQ(CuptiVersionText(9), "9");
+}
+
+}  // namespace
+}  // namespace tp

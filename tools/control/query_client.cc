@@ -1,0 +1,235 @@
+#include "tools/control/query_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "proto/socket_path.h"
+
+namespace tp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kGreeting = "TPQ1";
+// Far above the largest table (65,536 groups with long names), far below what would harm.
+constexpr uint64_t kMostResponseBytes = uint64_t{1} << 30;
+
+absl::Status NoDaemon(const std::string& path) {
+  return absl::UnavailableError(absl::StrCat(
+      "no daemon at ", path, ": start one with `tpctl daemon start`, or set TP_SOCKET"));
+}
+
+absl::Status TooSlow(const std::string& path, std::chrono::milliseconds deadline) {
+  return absl::DeadlineExceededError(absl::StrFormat(
+      "the daemon at %s did not answer within %.3g s: try again, or restart it with `tpctl "
+      "daemon stop` and `tpctl daemon start`",
+      path, deadline.count() / 1000.0));
+}
+
+absl::Status Closed(const std::string& path) {
+  return absl::AbortedError(
+      absl::StrCat("the daemon at ", path,
+                   " closed the connection without an answer: see `tpctl daemon status`"));
+}
+
+absl::Status Garbage(const std::string& path) {
+  return absl::DataLossError(absl::StrCat(
+      "what listens at ", path,
+      " does not answer as the daemon does: is it another program, or another version of tpd?"));
+}
+
+// Waits for `events`; false when the time is over. Errors and hang-ups show in the call that
+// follows.
+bool Wait(int socket, short events, Clock::time_point end) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    pollfd polled = {socket, events, 0};
+    const int ready = poll(&polled, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    if (ready > 0) return true;
+    if (ready == 0) return false;
+    if (errno != EINTR) return true;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SocketPath() {
+  char path[kSocketPathBytes];
+  if (!DaemonSocketPath(path)) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the socket's path in TP_SOCKET or XDG_RUNTIME_DIR is longer than the %d "
+                        "bytes that a socket may have: set TP_SOCKET to a shorter one",
+                        kSocketPathBytes - 1));
+  }
+  return std::string(path);
+}
+
+QueryClient::QueryClient(int socket, std::string path, std::chrono::milliseconds deadline)
+    : socket_(socket), path_(std::move(path)), deadline_(deadline) {}
+
+QueryClient::QueryClient(QueryClient&& other) noexcept
+    : socket_(std::exchange(other.socket_, -1)),
+      path_(std::move(other.path_)),
+      deadline_(other.deadline_) {}
+
+QueryClient& QueryClient::operator=(QueryClient&& other) noexcept {
+  std::swap(socket_, other.socket_);
+  std::swap(path_, other.path_);
+  std::swap(deadline_, other.deadline_);
+  return *this;
+}
+
+QueryClient::~QueryClient() {
+  if (socket_ >= 0) close(socket_);
+}
+
+absl::StatusOr<QueryClient> QueryClient::Connect(std::chrono::milliseconds deadline) {
+  absl::StatusOr<std::string> path = SocketPath();
+  if (!path.ok()) return path.status();
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path->c_str(), path->size() + 1);
+
+  const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) {
+    return absl::InternalError(absl::StrCat("cannot make a socket: ", strerror(errno)));
+  }
+  QueryClient client(descriptor, *path, deadline);
+  const Clock::time_point end = Clock::now() + deadline;
+  while (connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN) {  // Its queue of connections is full.
+      if (Clock::now() >= end) return TooSlow(*path, deadline);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      continue;
+    }
+    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR) return NoDaemon(*path);
+    if (errno == EACCES || errno == EPERM) {
+      return absl::PermissionDeniedError(
+          absl::StrCat("not allowed to use the daemon at ", *path,
+                       ": it belongs to another user; start your own with `tpctl daemon start`, "
+                       "or set TP_SOCKET"));
+    }
+    return absl::InternalError(
+        absl::StrCat("cannot connect to the daemon at ", *path, ": ", strerror(errno)));
+  }
+  size_t sent = 0;
+  while (sent < kGreeting.size()) {
+    const ssize_t n =
+        send(descriptor, kGreeting.data() + sent, kGreeting.size() - sent, MSG_NOSIGNAL);
+    if (n > 0) {
+      sent += n;
+    } else if (errno == EAGAIN) {
+      if (!Wait(descriptor, POLLOUT, end)) return TooSlow(*path, deadline);
+    } else if (errno != EINTR) {
+      return Closed(*path);
+    }
+  }
+  return client;
+}
+
+absl::StatusOr<query::Response> QueryClient::Ask(const query::Request& request) {
+  const Clock::time_point end = Clock::now() + deadline_;
+  const std::string body = request.SerializeAsString();
+  uint8_t length[10];
+  uint8_t* const length_end =
+      google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(body.size(), length);
+  const std::string message = std::string(&length[0], length_end) + body;
+  for (size_t sent = 0; sent < message.size();) {
+    const ssize_t n = send(socket_, message.data() + sent, message.size() - sent, MSG_NOSIGNAL);
+    if (n > 0) {
+      sent += n;
+    } else if (errno == EAGAIN) {
+      if (!Wait(socket_, POLLOUT, end)) return TooSlow(path_, deadline_);
+    } else if (errno != EINTR) {
+      return Closed(path_);
+    }
+  }
+
+  std::string received;
+  uint64_t body_bytes = 0;
+  size_t header_bytes = 0;  // 0 until the length is known.
+  while (header_bytes == 0 || received.size() < header_bytes + body_bytes) {
+    char chunk[65536];
+    const ssize_t n = recv(socket_, chunk, sizeof(chunk), 0);
+    if (n == 0) return received.empty() ? Closed(path_) : Garbage(path_);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) return Closed(path_);
+      if (!Wait(socket_, POLLIN, end)) return TooSlow(path_, deadline_);
+      continue;
+    }
+    received.append(chunk, n);
+    if (header_bytes == 0) {
+      google::protobuf::io::CodedInputStream input(
+          reinterpret_cast<const uint8_t*>(received.data()), static_cast<int>(received.size()));
+      if (input.ReadVarint64(&body_bytes)) {
+        header_bytes = input.CurrentPosition();
+        if (body_bytes > kMostResponseBytes) return Garbage(path_);
+      } else if (received.size() >= 10) {
+        return Garbage(path_);
+      }
+    }
+  }
+  query::Response response;
+  if (received.size() > header_bytes + body_bytes ||
+      !response.ParseFromArray(received.data() + header_bytes, static_cast<int>(body_bytes)) ||
+      response.response_case() == query::Response::RESPONSE_NOT_SET) {
+    return Garbage(path_);
+  }
+  if (response.has_error()) return absl::FailedPreconditionError(response.error().message());
+  return response;
+}
+
+absl::StatusOr<query::Processes> QueryClient::AskProcesses() {
+  query::Request request;
+  request.mutable_processes();
+  absl::StatusOr<query::Response> response = Ask(request);
+  if (!response.ok()) return response.status();
+  if (!response->has_processes()) return Garbage(path_);
+  return std::move(*response->mutable_processes());
+}
+
+absl::StatusOr<query::Table> QueryClient::AskTable(const query::TableRequest& table_request) {
+  query::Request request;
+  *request.mutable_table() = table_request;
+  absl::StatusOr<query::Response> response = Ask(request);
+  if (!response.ok()) return response.status();
+  if (!response->has_table() || response->table().view() != table_request.view()) {
+    return Garbage(path_);
+  }
+  return std::move(*response->mutable_table());
+}
+
+absl::StatusOr<query::Daemon> QueryClient::AskDaemon() {
+  query::Request request;
+  request.mutable_daemon();
+  absl::StatusOr<query::Response> response = Ask(request);
+  if (!response.ok()) return response.status();
+  if (!response->has_daemon()) return Garbage(path_);
+  return std::move(*response->mutable_daemon());
+}
+
+void QueryClient::Interrupt() { shutdown(socket_, SHUT_RDWR); }
+
+absl::Status QueryClient::Stop() {
+  query::Request request;
+  request.mutable_stop();
+  absl::StatusOr<query::Response> response = Ask(request);
+  if (!response.ok()) return response.status();
+  return response->has_stop() ? absl::OkStatus() : Garbage(path_);
+}
+
+}  // namespace tp

@@ -1,0 +1,57 @@
+// One conversation with the daemon: connects, asks, gets the answer, each within a deadline.
+//
+//   absl::StatusOr<QueryClient> client = QueryClient::Connect();
+//   absl::StatusOr<query::Response> response = client->Ask(request);
+//
+// Errors: Unavailable when no daemon listens (with the remedy), InvalidArgument for a socket path
+// that cannot be one, DeadlineExceeded for a daemon that does not answer, DataLoss for an answer
+// that is none; an Error in the response comes back as FailedPrecondition. After an error the
+// client is of no further use. One thread at a time, but for Interrupt; never raises SIGPIPE.
+#ifndef TOOLS_CONTROL_QUERY_CLIENT_H_
+#define TOOLS_CONTROL_QUERY_CLIENT_H_
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "proto/query.pb.h"
+
+namespace tp {
+
+class QueryClient {
+ public:
+  static constexpr std::chrono::milliseconds kDeadline{5000};
+
+  // Connects to DaemonSocketPath(). `deadline` is that of each step: connecting, and each question
+  // with its answer.
+  static absl::StatusOr<QueryClient> Connect(std::chrono::milliseconds deadline = kDeadline);
+
+  QueryClient(QueryClient&& other) noexcept;
+  QueryClient& operator=(QueryClient&& other) noexcept;
+  ~QueryClient();
+
+  absl::StatusOr<query::Response> Ask(const query::Request& request);
+  absl::StatusOr<query::Processes> AskProcesses();
+  absl::StatusOr<query::Table> AskTable(const query::TableRequest& request);
+  absl::StatusOr<query::Daemon> AskDaemon();
+  absl::Status Stop();
+
+  // Makes an Ask under way in another thread fail at once, and all later ones.
+  void Interrupt();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  QueryClient(int socket, std::string path, std::chrono::milliseconds deadline);
+
+  int socket_;
+  std::string path_;
+  std::chrono::milliseconds deadline_;
+};
+
+// DaemonSocketPath() as a string; InvalidArgument when it does not fit into a socket's address.
+absl::StatusOr<std::string> SocketPath();
+
+}  // namespace tp
+
+#endif  // TOOLS_CONTROL_QUERY_CLIENT_H_

@@ -1,0 +1,53 @@
+// `tpctl table`: a summary table of what the daemon holds.
+#include <memory>
+
+#include "tools/control/advice.h"
+#include "tools/control/command.h"
+#include "tools/control/exit_status.h"
+#include "tools/control/installed_files.h"
+#include "tools/control/output.h"
+#include "tools/control/query_client.h"
+#include "tools/control/screen_columns.h"
+#include "tools/control/table_arguments.h"
+
+namespace tp {
+namespace {
+
+constexpr int64_t kSpansByDefault = 100;
+
+int PrintTableOf(TableArguments arguments, std::ostream& out, std::ostream& errors) {
+  absl::StatusOr<QueryClient> client = QueryClient::Connect();
+  if (!client.ok()) return Fail(client.status(), errors);
+  if (arguments.request.view() == query::SPANS && !arguments.row_limit_given) {
+    arguments.text.row_limit = kSpansByDefault;
+  }
+  arguments.request.set_flush(true);
+  const absl::StatusOr<query::Table> table = client->AskTable(arguments.request);
+  if (!table.ok()) return Fail(table.status(), errors);
+  const absl::Status printed = PrintTable(*table, arguments.text, arguments.format, out, errors);
+  if (!printed.ok()) return Fail(printed, errors);
+  if (RowCount(*table) == 0) {
+    for (const std::string& line : WhyEmpty(*table, FindCollector().value_or(""))) {
+      if (!line.empty()) errors << line << "\n";
+    }
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void AddTableCommand(CLI::App* app, Action* action) {
+  const auto arguments = std::make_shared<TableArguments>();
+  CLI::App* command = AddCommand(app, "table", "Print a summary table of what was captured so far",
+                                 "  tpctl table --sort-by self_cuda_time_total --row-limit 10\n"
+                                 "  tpctl table --view kernels --pid 4242\n"
+                                 "  tpctl table --group-by-shape --format json > table.json\n");
+  AddTableOptions(command, /*with_spans=*/true, arguments.get());
+  command->callback([=] {
+    *action = [arguments](std::ostream& out, std::ostream& errors) {
+      return PrintTableOf(*arguments, out, errors);
+    };
+  });
+}
+
+}  // namespace tp
