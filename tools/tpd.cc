@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -121,13 +122,14 @@ int Serve(tp::ListeningSocket socket, size_t megabytes) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Start(int argc, char** argv) {
   Arguments arguments;
   if (const int status = Parse(argc, argv, &arguments); status >= 0) return status;
   signal(SIGPIPE, SIG_IGN);
   umask(077);
+  if (absl::Status blocked = tp::Daemon::BlockEndingSignals(); !blocked.ok()) {
+    return Complain(std::string(blocked.message()), kExitFailed);
+  }
 
   std::error_code failed;
   const std::string path = std::filesystem::absolute(SocketPath(arguments), failed).string();
@@ -163,4 +165,14 @@ int main(int argc, char** argv) {
   }
   LeaveCaller();
   return Serve(*std::move(socket), arguments.megabytes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Start(argc, argv);
+  } catch (const std::exception& error) {
+    return Complain(error.what(), kExitFailed);
+  }
 }

@@ -91,9 +91,7 @@ void Connection::CloseSoon(absl::Status why) {
   if (soon_timer_.has_value()) reactor_->Cancel(*soon_timer_);
   soon_timer_ = reactor_->After(absl::ZeroDuration(), [this, why = std::move(why)] {
     soon_timer_.reset();
-    // A copy: closing may end the life of this connection and of what it captured.
-    const absl::Status reason = why;
-    Close(reason);
+    Close(why);
   });
 }
 

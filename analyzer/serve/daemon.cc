@@ -52,7 +52,20 @@ void RaiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+sigset_t EndingSignals() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, number);
+  return ending;
+}
+
 }  // namespace
+
+absl::Status Daemon::BlockEndingSignals() {
+  const sigset_t ending = EndingSignals();
+  const int failed = pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  return failed == 0 ? absl::OkStatus() : absl::ErrnoToStatus(failed, "pthread_sigmask");
+}
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Create(ListeningSocket socket,
                                                        const StoreLimits& limits) {
@@ -81,10 +94,7 @@ Daemon::~Daemon() = default;
 
 absl::Status Daemon::Start() {
   RaiseDescriptorLimit();
-  sigset_t ending;
-  sigemptyset(&ending);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ending, number);
-  pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  const sigset_t ending = EndingSignals();
   signals_ = FileDescriptor(signalfd(-1, &ending, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!signals_.is_open()) return absl::ErrnoToStatus(errno, "signalfd");
   absl::Status watched = reactor_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) {
@@ -211,7 +221,10 @@ void Daemon::Closed(uint64_t number, const absl::Status& why) {
   bytes_of_closed_ += peer->connection->bytes_received();
   const auto* collector = std::get_if<std::unique_ptr<CollectorPeer>>(&peer->who);
   const Session* session = collector != nullptr ? (*collector)->session() : nullptr;
-  if (!why.ok()) {
+  if (session != nullptr && absl::IsDataLoss(why)) {
+    // Nobody's fault: that is how it looks when a process is killed.
+    spdlog::info("process {} disconnected in the middle of a message", session->Name());
+  } else if (!why.ok()) {
     const std::string who = session != nullptr       ? "process " + session->Name() + ","
                             : collector != nullptr   ? "a collector,"
                             : peer->who.index() == 0 ? "a stranger,"

@@ -1,6 +1,7 @@
 // The daemon: collectors and tools come to its socket, and everything happens on the thread that
 // calls Run.
 //
+//   Daemon::BlockEndingSignals();
 //   absl::StatusOr<ListeningSocket> socket = ListeningSocket::Open(path);
 //   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Create(*std::move(socket), limits);
 //   (*daemon)->Run();        // until SIGTERM, SIGINT, SIGHUP or a tool ends it; the socket is
@@ -34,7 +35,10 @@ class Daemon {
  public:
   static constexpr size_t kMaxConnections = 1000;
 
-  // Blocks the signals that end it in the calling thread, to receive them in its own way.
+  // Keeps SIGTERM, SIGINT and SIGHUP for Run, which ends in good order on them. To be called before
+  // the socket is opened: it would be left behind by a signal that comes in between.
+  static absl::Status BlockEndingSignals();
+
   static absl::StatusOr<std::unique_ptr<Daemon>> Create(ListeningSocket socket,
                                                         const StoreLimits& limits);
   ~Daemon();

@@ -1,5 +1,6 @@
 // The daemon's program over real sockets: its collectors and tools are played by this test.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -348,19 +349,43 @@ TEST_F(DaemonTest, ACollectorThatReadsNothingIsServedAllTheSame) {
   ASSERT_TRUE(collector->WaitUntilAcknowledged(50'000));
 }
 
-TEST_F(DaemonTest, AToolThatReadsNothingIsLeftToItself) {
+TEST_F(DaemonTest, AToolThatReadsNothingIsClosedAndHoldsNobodyUp) {
   auto healthy = Connect(CollectorClient::UsualHello());
   Peer greedy(socket_path(), "TPQ1");
   query::Request request;
   request.mutable_table();
-  for (int i = 0; i < 200; ++i) ASSERT_TRUE(greedy.Send(request));
   std::string bytes;
-  for (int i = 0; i < 20'000; ++i) AppendMessage(request, &bytes);
+  for (int i = 0; i < 200'000; ++i) AppendMessage(request, &bytes);
   // The daemon stops reading from it before it has heard all.
-  timeval brief{.tv_sec = 0, .tv_usec = 200'000};
+  const timeval brief{.tv_sec = 0, .tv_usec = 200'000};
   setsockopt(greedy.fd(), SOL_SOCKET, SO_SNDTIMEO, &brief, sizeof(brief));
-  greedy.SendBytes(bytes);
+  EXPECT_FALSE(greedy.SendBytes(bytes));
   ExpectToServe(*healthy, 1);
+  pollfd closed{.fd = greedy.fd(), .events = 0, .revents = 0};
+  EXPECT_EQ(poll(&closed, 1, 30'000), 1);
+  EXPECT_NE(closed.revents & POLLHUP, 0);
+  ExpectToServe(*healthy, 2);
+  EXPECT_NE(daemon_->Log().find("has not read anything"), std::string::npos) << daemon_->Log();
+}
+
+TEST_F(DaemonTest, AFloodOnOneConnectionLeavesTheOthersTheirTurns) {
+  auto healthy = Connect(CollectorClient::UsualHello());
+  const pid_t flooding = fork();
+  if (flooding == 0) {
+    CollectorClient collector(socket_path());
+    wire::Hello hello = CollectorClient::UsualHello();
+    collector.Greet(hello);
+    wire::Batch batch;
+    for (int row = 0; row < 50'000; ++row) batch.mutable_runtime_calls()->add_start_delta_ns(1);
+    for (uint64_t sequence = 1;; ++sequence) {
+      batch.set_sequence(sequence);
+      if (!collector.SendBatch(batch)) _exit(1);
+    }
+  }
+  for (uint64_t sequence = 1; sequence <= 20; ++sequence) ExpectToServe(*healthy, sequence);
+  EXPECT_EQ(waitpid(flooding, nullptr, WNOHANG), 0);  // It still does.
+  kill(flooding, SIGKILL);
+  waitpid(flooding, nullptr, 0);
 }
 
 TEST_F(DaemonTest, AFlushBringsWhatTheCollectorHolds) {
