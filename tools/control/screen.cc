@@ -395,6 +395,12 @@ Line KeysLine(const ScreenState& state, int width) {
 void TakeSnapshot(Snapshot snapshot, ScreenState* state) {
   state->trouble.clear();
   if (state->frozen) return;
+  // Those that ended come last.
+  auto* processes = snapshot.table.mutable_processes();
+  std::stable_sort(processes->pointer_begin(), processes->pointer_end(),
+                   [](const query::Process* a, const query::Process* b) {
+                     return (a->state() == query::GONE) < (b->state() == query::GONE);
+                   });
   state->before = std::move(state->current);
   state->current = std::move(snapshot);
 }
@@ -407,7 +413,11 @@ std::string SortKeyInUse(const ScreenState& state) {
       return state.current->table.self_device_time_total_ns() > 0 ? "self_device_time_total"
                                                                   : "self_cpu_time_total";
     case query::KERNELS:
+    case query::COPIES:
+    case query::API:
       return "total_us";
+    case query::STREAMS:
+      return "busy_us";
     default:
       return "";
   }

@@ -208,6 +208,16 @@ TEST(Screen, WideNamesKeepTheColumnsAligned) {
             DisplayWidth(narrow.substr(0, narrow.find("310.000ms") + 9)));
 }
 
+TEST(Screen, ProcessesThatEndedComeLast) {
+  ScreenState state;
+  Snapshot snapshot = SnapshotOf(query::OPERATIONS, 0);
+  snapshot.table.mutable_processes(0)->set_state(query::GONE);
+  TakeSnapshot(snapshot, &state);
+  ASSERT_TRUE(Arrange(&state).ok());
+  const std::string screen = Rendered(state);
+  EXPECT_LT(screen.find("4300"), screen.find("4242"));
+}
+
 TEST(Screen, ManyProcessesLeaveRoomForRows) {
   ScreenState state = StateWith(query::OPERATIONS, 1);
   for (int i = 0; i < 100; ++i) state.current->table.add_processes()->set_pid(5000 + i);
