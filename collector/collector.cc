@@ -295,11 +295,10 @@ std::string Collector::MakeStatus() {
   StatusFields fields;
   fields.state = state_;
   fields.reason = reason_;
-  fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull,
-                           ThreadOperationsList::lost()});
+  fields.losses.push_back(
+      {EventKind::kOperation, LossCause::kOperationBufferFull, ThreadOperationsList::lost()});
   if (capture_ != nullptr) {
-    fields.losses.push_back(
-        {EventKind::kUnknown, LossCause::kCuptiDropped, capture_->dropped()});
+    fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped, capture_->dropped()});
     fields.losses.push_back(
         {EventKind::kUnknown, LossCause::kUnreadable, activities_->unreadable()});
   }

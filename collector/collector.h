@@ -1,5 +1,6 @@
-// The collector of a process that uses CUDA: one thread of our own that reads what CUPTI and the application's threads have recorded,
-// makes batches of it and sends them to the daemon. Begins when the CUDA driver initializes; ends with the process.
+// The collector of a process that uses CUDA: one thread of our own that reads what CUPTI and the
+// application's threads have recorded, makes batches of it and sends them to the daemon. Begins
+// when the CUDA driver initializes; ends with the process.
 #ifndef COLLECTOR_COLLECTOR_H_
 #define COLLECTOR_COLLECTOR_H_
 
@@ -47,11 +48,12 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
-  // Begins to capture (on the calling thread: nothing that it launches after this is missed) and starts the collector thread. False if
-  // there can be no thread; nothing is left behind then.
+  // Begins to capture (on the calling thread: nothing that it launches after this is missed) and
+  // starts the collector thread. False if there can be no thread; nothing is left behind then.
   bool Start();
 
-  // Sends what there is, says goodbye and ends the thread; returns after `deadline_ns` at the latest, done or not. Any thread.
+  // Sends what there is, says goodbye and ends the thread; returns after `deadline_ns` at the
+  // latest, done or not. Any thread.
   void Finish(int64_t deadline_ns);
 
   // Wakes the collector thread. Any thread; a system call only when it sleeps.

@@ -1,4 +1,5 @@
-// Where the process meets us: the library's constructor, and the functions that the CUDA driver and NVTX call.
+// Where the process meets us: the library's constructor, and the functions that the CUDA driver and
+// NVTX call.
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -32,7 +33,8 @@ char g_path[PATH_MAX];
 
 pthread_once_t g_operations_once = PTHREAD_ONCE_INIT;
 pthread_mutex_t g_start_lock = PTHREAD_MUTEX_INITIALIZER;
-// Made at the first InitializeInjection, never destroyed: other threads may be in it when the process ends.
+// Made at the first InitializeInjection, never destroyed: other threads may be in it when the
+// process ends.
 std::atomic<Collector*> g_collector{nullptr};
 
 Mode ModeFromEnvironment() {
@@ -60,8 +62,9 @@ void WakeCollector() {
   if (Collector* collector = g_collector.load(std::memory_order_acquire)) collector->Wake();
 }
 
-// The child has the memory of the parent's threads, but not the threads. Where the parent has not begun with CUDA, all goes on as in a
-// new process; where it has, CUDA is of no use to the child, and neither are we.
+// The child has the memory of the parent's threads, but not the threads. Where the parent has not
+// begun with CUDA, all goes on as in a new process; where it has, CUDA is of no use to the child,
+// and neither are we.
 void AfterForkInChild() {
   g_start_lock = PTHREAD_MUTEX_INITIALIZER;
   ResetTextLockAfterFork();
@@ -98,8 +101,8 @@ void StartCollector() {
   if (g_collector.load(std::memory_order_relaxed) == nullptr) {
     try {
       PrepareOperations();
-      auto* collector = new Collector({MemoryLimitBytes(), g_loaded_ns,
-                                       ModeFromEnvironment() == Mode::kDormant, Notes()});
+      auto* collector = new Collector(
+          {MemoryLimitBytes(), g_loaded_ns, ModeFromEnvironment() == Mode::kDormant, Notes()});
       g_collector.store(collector, std::memory_order_release);
       if (collector->Start()) atexit(&AtExit);
     } catch (const std::exception& error) {
@@ -109,7 +112,8 @@ void StartCollector() {
   pthread_mutex_unlock(&g_start_lock);
 }
 
-// A preload runs this in every process of a job: two variables are all that it may cost one that never uses CUDA.
+// A preload runs this in every process of a job: two variables are all that it may cost one that
+// never uses CUDA.
 __attribute__((constructor)) void Loaded() {
   g_loaded_ns = HostTimeNs();
   if (ModeFromEnvironment() == Mode::kOff) return;

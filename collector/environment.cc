@@ -38,8 +38,7 @@ void SetInjectionVariables(const char* path) {
   while (environ != nullptr && environ[count] != nullptr) ++count;
   size_t bytes = (count + missing_count + 1) * sizeof(char*);
   for (size_t i = 0; i < missing_count; ++i) bytes += strlen(missing[i]) + strlen(path) + 2;
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   char** entries = static_cast<char**>(memory);
   if (count > 0) memcpy(entries, environ, count * sizeof(char*));

@@ -1,5 +1,6 @@
-// The events of a traced process on their way from CUPTI and NVTX to the daemon: plain structs, filled by the readers and turned into
-// columns by link/batch_encoder. proto/wire.proto says what each number means. Times are integer nanoseconds.
+// The events of a traced process on their way from CUPTI and NVTX to the daemon: plain structs,
+// filled by the readers and turned into columns by link/batch_encoder. proto/wire.proto says what
+// each number means. Times are integer nanoseconds.
 #ifndef COLLECTOR_EVENTS_H_
 #define COLLECTOR_EVENTS_H_
 
@@ -53,8 +54,8 @@ struct Operation {
   int64_t start_ns, end_ns;
   uint32_t thread_id;
   StringId name;
-  char kind;           // 'o', 'u', 'b'.
-  bool asynchronous;   // A start/end range.
+  char kind;          // 'o', 'u', 'b'.
+  bool asynchronous;  // A start/end range.
   StringId domain;
   StringId shapes;
   int64_t sequence_number_plus_one;

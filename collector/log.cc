@@ -11,7 +11,8 @@
 namespace tp::collect {
 namespace {
 
-// nullptr: no log is wanted, or none can be written. Never destroyed: other threads may log while the process ends.
+// nullptr: no log is wanted, or none can be written. Never destroyed: other threads may log while
+// the process ends.
 spdlog::logger* MakeLogger() {
   const char* level = getenv("TP_LOG");
   const char* file = getenv("TP_LOG_FILE");

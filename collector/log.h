@@ -1,5 +1,6 @@
-// The collector's own log, for those who look for a fault in it: silent unless TP_LOG (debug, info, warn, error) or TP_LOG_FILE is set.
-// What a user of the profiler must know goes to the daemon instead (wire.proto's Status).
+// The collector's own log, for those who look for a fault in it: silent unless TP_LOG (debug, info,
+// warn, error) or TP_LOG_FILE is set. What a user of the profiler must know goes to the daemon
+// instead (wire.proto's Status).
 #ifndef COLLECTOR_LOG_H_
 #define COLLECTOR_LOG_H_
 
@@ -9,7 +10,8 @@ namespace tp::collect {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Reads the environment at the first call; stderr, or the file that TP_LOG_FILE names. Any thread but the application's hot paths.
+// Reads the environment at the first call; stderr, or the file that TP_LOG_FILE names. Any thread
+// but the application's hot paths.
 void Log(LogLevel level, std::string_view text);
 
 }  // namespace tp::collect

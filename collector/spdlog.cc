@@ -1,4 +1,5 @@
-// spdlog, compiled once from its headers: Debian has no static one that a shared library can take in.
+// spdlog, compiled once from its headers: Debian has no static one that a shared library can take
+// in.
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>
 #include <spdlog/details/file_helper-inl.h>

@@ -9,8 +9,8 @@ namespace tp {
 // A Unix socket's path with its final zero byte has to fit into sockaddr_un::sun_path.
 inline constexpr size_t kSocketPathBytes = 108;
 
-// Writes the path into `path`: $TP_SOCKET, else tpd.sock in /run/tp (root), $XDG_RUNTIME_DIR/tp, or /tmp/tp-UID. False if it does
-// not fit. Reads the environment, allocates nothing.
+// Writes the path into `path`: $TP_SOCKET, else tpd.sock in /run/tp (root), $XDG_RUNTIME_DIR/tp, or
+// /tmp/tp-UID. False if it does not fit. Reads the environment, allocates nothing.
 bool DaemonSocketPath(char (&path)[kSocketPathBytes]);
 
 }  // namespace tp

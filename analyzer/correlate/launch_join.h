@@ -1,9 +1,10 @@
-// From device work to the operation that asked for it: joins launches and device records by their correlation id, in any order, keeping
-// sums per launch and no record.
+// From device work to the operation that asked for it: joins launches and device records by their
+// correlation id, in any order, keeping sums per launch and no record.
 //
-// One launch may issue much device work (a graph), and a runtime call and the driver call inside it may both be launches of one
-// correlation: the work counts once. Where they name different operations the larger id, the one begun later, is the innermost.
-// Bounded: the oldest launches are let go; work that comes later still stays without an operation. Durations in ns. Not thread-safe.
+// One launch may issue much device work (a graph), and a runtime call and the driver call inside it
+// may both be launches of one correlation: the work counts once. Where they name different
+// operations the larger id, the one begun later, is the innermost. Bounded: the oldest launches are
+// let go; work that comes later still stays without an operation. Durations in ns. Not thread-safe.
 #ifndef ANALYZER_CORRELATE_LAUNCH_JOIN_H_
 #define ANALYZER_CORRELATE_LAUNCH_JOIN_H_
 
@@ -34,7 +35,8 @@ class LaunchJoin {
  public:
   explicit LaunchJoin(size_t limit) : launches_(limit) {}
 
-  // What follows from a new fact: `work` now belongs to `operation`, and what belonged to `instead_of` no longer does.
+  // What follows from a new fact: `work` now belongs to `operation`, and what belonged to
+  // `instead_of` no longer does.
   struct Outcome {
     uint64_t operation = kNoOperation;
     uint64_t instead_of = kNoOperation;
@@ -45,7 +47,8 @@ class LaunchJoin {
   Outcome AddLaunch(uint64_t correlation, uint64_t operation);
   Outcome AddWork(uint64_t correlation, const DeviceWork& work);
 
-  // Device records that came when launches with larger ids had already been let go and their own was not known.
+  // Device records that came when launches with larger ids had already been let go and their own
+  // was not known.
   uint64_t too_late() const { return too_late_; }
   size_t size() const { return launches_.size(); }
   size_t memory_bytes() const { return launches_.memory_bytes(); }

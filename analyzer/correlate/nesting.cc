@@ -131,13 +131,15 @@ SpanSlot Nesting::AfterSubtree(SpanSlot span) const {
 void Nesting::Place(SpanSlot span) {
   const Node& node = nodes_[span];
   Order& order = threads_[node.thread].order;
-  auto place = order.empty() || VisitedFirst(*order.rbegin(), span) ? order.insert(order.end(), span)
-                                                                    : order.insert(span).first;
+  auto place = order.empty() || VisitedFirst(*order.rbegin(), span)
+                   ? order.insert(order.end(), span)
+                   : order.insert(span).first;
   SpanSlot predecessor = place == order.begin() ? kNoSpan : *std::prev(place);
   auto after = std::next(place);
   SpanSlot successor = after == order.end() ? kNoSpan : *after;
 
-  // A span that comes after its children has their parent, and stands where the first of them stood; no need to look for it.
+  // A span that comes after its children has their parent, and stands where the first of them
+  // stood; no need to look for it.
   Container container;
   bool has_children = successor != kNoSpan && Contains(node, nodes_[successor]);
   SpanSlot children_parent = has_children ? nodes_[successor].parent : kNoSpan;
@@ -147,8 +149,8 @@ void Nesting::Place(SpanSlot span) {
     container = ContainerFrom(predecessor, node);
   }
 
-  // What it contains stands right behind it. The first subtree that it does not contain ends that: either it starts later, or it
-  // also contains all that would be left.
+  // What it contains stands right behind it. The first subtree that it does not contain ends that:
+  // either it starts later, or it also contains all that would be left.
   adopted_.clear();
   while (successor != kNoSpan && Contains(node, nodes_[successor])) {
     adopted_.push_back(successor);

@@ -1,15 +1,19 @@
-// Which span is inside which: the forest of the spans of each thread, kept right while spans come in any order.
+// Which span is inside which: the forest of the spans of each thread, kept right while spans come
+// in any order.
 //
-// The rule (D2): visit the spans of a thread by start, among equal starts the longer first, then by id. The parent of a span is the
-// last one visited before it that contains it whole and has not ended when it starts. It follows that
+// The rule (D2): visit the spans of a thread by start, among equal starts the longer first, then by
+// id. The parent of a span is the last one visited before it that contains it whole and has not
+// ended when it starts. It follows that
 //   - this order is the preorder of the forest: the descendants of a span stand right behind it;
-//   - of two siblings the later one also ends later, so the time that siblings cover together is the sum of their durations less the
+//   - of two siblings the later one also ends later, so the time that siblings cover together is
+//   the sum of their durations less the
 //     overlap of each with the one before it.
-// Inserting is therefore local: the predecessor's ancestors hold the parent, the next subtrees the children to adopt. It costs
-// O(log spans), the children adopted, and a walk up that is short for spans in order of start or of end.
+// Inserting is therefore local: the predecessor's ancestors hold the parent, the next subtrees the
+// children to adopt. It costs O(log spans), the children adopted, and a walk up that is short for
+// spans in order of start or of end.
 //
-// Times in ns. A span that is still open ends at INT64_MAX and so contains all that starts later. Spans are named by slot; the owner may
-// keep arrays of its own by slot. Not thread-safe.
+// Times in ns. A span that is still open ends at INT64_MAX and so contains all that starts later.
+// Spans are named by slot; the owner may keep arrays of its own by slot. Not thread-safe.
 #ifndef ANALYZER_CORRELATE_NESTING_H_
 #define ANALYZER_CORRELATE_NESTING_H_
 
@@ -32,7 +36,8 @@ class Nesting {
   // Told of every change. Must not change the nesting from within.
   class Observer {
    public:
-    // The time that ended children of `parent` cover changed by `delta_ns`; covered_ns() is already the new value.
+    // The time that ended children of `parent` cover changed by `delta_ns`; covered_ns() is already
+    // the new value.
     virtual void CoveredTimeChanged(SpanSlot parent, int64_t delta_ns) = 0;
     virtual void Leaving(SpanSlot child, SpanSlot parent) = 0;
     virtual void Joined(SpanSlot child, SpanSlot parent) = 0;
@@ -46,12 +51,14 @@ class Nesting {
   Nesting(const Nesting&) = delete;
   Nesting& operator=(const Nesting&) = delete;
 
-  // Gives the slot of the new span: next_slot() before the call. An asynchronous span has no thread.
+  // Gives the slot of the new span: next_slot() before the call. An asynchronous span has no
+  // thread.
   SpanSlot Insert(int64_t thread, uint64_t id, int64_t start_ns, int64_t end_ns);
   SpanSlot InsertAsynchronous(uint64_t id, int64_t start_ns, int64_t end_ns);
   // Ends an open span: end_ns >= start_ns.
   void Close(SpanSlot span, int64_t end_ns);
-  // Takes a span out whose time has passed: its children become its parent's, what it covered stays covered.
+  // Takes a span out whose time has passed: its children become its parent's, what it covered stays
+  // covered.
   void LetGo(SpanSlot span);
 
   int64_t start_ns(SpanSlot span) const { return nodes_[span].start_ns; }

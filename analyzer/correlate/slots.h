@@ -1,4 +1,5 @@
-// An array that grows without moving what it holds, in pieces, so that a million entries cost a million entries.
+// An array that grows without moving what it holds, in pieces, so that a million entries cost a
+// million entries.
 #ifndef ANALYZER_CORRELATE_SLOTS_H_
 #define ANALYZER_CORRELATE_SLOTS_H_
 

@@ -1,4 +1,5 @@
-// A hash map of bounded size that forgets the oldest half of its entries at once when it is full: for what is soon used or never.
+// A hash map of bounded size that forgets the oldest half of its entries at once when it is full:
+// for what is soon used or never.
 #ifndef ANALYZER_CORRELATE_TWO_GENERATIONS_H_
 #define ANALYZER_CORRELATE_TWO_GENERATIONS_H_
 
@@ -22,8 +23,8 @@ class TwoGenerations {
     return found == old_.end() ? nullptr : &found->second;
   }
 
-  // The entry, new and empty if it was not there. `forgotten` is called with the map of those that are let go, if any. The reference
-  // is good until the next call.
+  // The entry, new and empty if it was not there. `forgotten` is called with the map of those that
+  // are let go, if any. The reference is good until the next call.
   template <typename Forgotten>
   Value& At(const Key& key, Forgotten&& forgotten) {
     if (!old_.empty()) {

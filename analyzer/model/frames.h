@@ -1,5 +1,5 @@
-// A call stack as one text (Span::stack): frames joined by line ends, innermost first. A line end inside a frame is kept as the byte
-// 0x1F, so that a frame stays one frame.
+// A call stack as one text (Span::stack): frames joined by line ends, innermost first. A line end
+// inside a frame is kept as the byte 0x1F, so that a frame stays one frame.
 #ifndef ANALYZER_MODEL_FRAMES_H_
 #define ANALYZER_MODEL_FRAMES_H_
 

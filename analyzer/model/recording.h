@@ -1,7 +1,9 @@
-// What one traced process did: the plain records that every source (live collector, capture file, imported trace) is turned into, and
-// that every summary is made from. Meaning: section 1 of the summaries' specification (docs/reading_the_numbers.md).
+// What one traced process did: the plain records that every source (live collector, capture file,
+// imported trace) is turned into, and that every summary is made from. Meaning: section 1 of the
+// summaries' specification (docs/reading_the_numbers.md).
 //
-// All times are integer nanoseconds of one clock per recording. Texts are ids into the recording's StringTable.
+// All times are integer nanoseconds of one clock per recording. Texts are ids into the recording's
+// StringTable.
 #ifndef ANALYZER_MODEL_RECORDING_H_
 #define ANALYZER_MODEL_RECORDING_H_
 
@@ -38,18 +40,20 @@ inline bool IsHostCall(ActivityKind kind) {
 
 // A piece of host time with a name.
 struct Span {
-  uint64_t id = kNoOperation;  // By which launches and device records name it; unique in the recording.
+  uint64_t id =
+      kNoOperation;  // By which launches and device records name it; unique in the recording.
   int64_t start_ns = 0;
   int64_t end_ns = kStillOpen;
   int64_t thread = 0;
   StringId name = 0;
   SpanKind kind = SpanKind::kUserAnnotation;
   bool asynchronous = false;  // Has no place in the nesting of its thread.
-  StringId shapes = 0;        // Canonical text of the list of shapes, "[[2, 3], []]"; 0: not recorded.
-  StringId stack = 0;         // Frames joined by '\n', innermost first; 0: not recorded.
+  StringId shapes = 0;  // Canonical text of the list of shapes, "[[2, 3], []]"; 0: not recorded.
+  StringId stack = 0;   // Frames joined by '\n', innermost first; 0: not recorded.
   int64_t output_bytes = 0;
   int64_t flops = 0;
-  // Device time (inclusive) that the source itself gave for the span, where it has no device records: negative, none.
+  // Device time (inclusive) that the source itself gave for the span, where it has no device
+  // records: negative, none.
   int64_t given_device_ns = -1;
   int64_t given_kernel_count = 0;
 };
@@ -62,17 +66,17 @@ struct DeviceActivity {
   uint64_t correlation = 0;           // 0 links nothing.
   uint64_t operation = kNoOperation;  // The record's own word for the span it belongs to.
   StringId name = 0;
-  int32_t device = 0;   // Host calls: -1.
+  int32_t device = 0;  // Host calls: -1.
   uint32_t context = 0;
   uint32_t stream = 0;
   int64_t thread = 0;   // Host calls.
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;
-  uint32_t copy_kind = 0;           // CUpti_ActivityMemcpyKind.
-  uint32_t source_memory = 0;       // CUpti_ActivityMemoryKind.
+  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind.
+  uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
   uint32_t destination_memory = 0;
-  uint64_t value = 0;               // Fills.
+  uint64_t value = 0;  // Fills.
 };
 
 }  // namespace tp

@@ -1,4 +1,5 @@
-// Texts by number: each distinct text is stored once and has one id, from 1 on; id 0 is the empty text.
+// Texts by number: each distinct text is stored once and has one id, from 1 on; id 0 is the empty
+// text.
 #ifndef ANALYZER_MODEL_STRING_TABLE_H_
 #define ANALYZER_MODEL_STRING_TABLE_H_
 

@@ -72,8 +72,8 @@ ordered_json Fields(const query::CallRow& row) {
 }
 
 ordered_json Fields(const query::StreamRow& row) {
-  return {{"pid", row.pid()},       {"device", row.device()},     {"context", row.context()},
-          {"stream", row.stream()}, {"count", row.count()},       {"total_ns", row.total_ns()},
+  return {{"pid", row.pid()},        {"device", row.device()}, {"context", row.context()},
+          {"stream", row.stream()},  {"count", row.count()},   {"total_ns", row.total_ns()},
           {"busy_ns", row.busy_ns()}};
 }
 

@@ -34,39 +34,42 @@ double Average(int64_t total, int64_t count) {
   return count == 0 ? 0 : static_cast<double>(total) / static_cast<double>(count);
 }
 
-std::vector<SortKey<query::OperationRow>> OperationKeys() {
+// What groups and single spans have in common. "cpu_time" and "cuda_time" are totals for groups,
+// for a single span there is no difference.
+std::vector<SortKey<query::OperationRow>> TimeKeys() {
   using Row = query::OperationRow;
   return {
       LargestFirst<Row>({"self_cpu_time", "self_cpu_time_total"},
                         [](const Row& row) { return row.self_cpu_time_total_ns(); }),
-      LargestFirst<Row>({"cpu_time"},
-                        [](const Row& row) {
-                          return Average(row.cpu_time_total_ns(), row.count());
-                        }),
-      LargestFirst<Row>({"cpu_time_total"},
+      LargestFirst<Row>({"cpu_time", "cpu_time_total"},
                         [](const Row& row) { return row.cpu_time_total_ns(); }),
       LargestFirst<Row>({"calls", "count"}, [](const Row& row) { return row.count(); }),
-      SmallestFirst<Row>({"name"},
-                         [](const Row& row) -> const std::string& { return row.name(); }),
-      LargestFirst<Row>({"self_cuda_time", "self_cuda_time_total", "self_device_time",
-                         "self_device_time_total"},
-                        [](const Row& row) { return row.self_device_time_total_ns(); }),
-      LargestFirst<Row>({"cuda_time", "device_time"},
-                        [](const Row& row) {
-                          return Average(row.device_time_total_ns(), row.count());
-                        }),
-      LargestFirst<Row>({"cuda_time_total", "device_time_total"},
+      LargestFirst<Row>(
+          {"self_cuda_time", "self_cuda_time_total", "self_device_time", "self_device_time_total"},
+          [](const Row& row) { return row.self_device_time_total_ns(); }),
+      LargestFirst<Row>({"cuda_time", "cuda_time_total", "device_time_total"},
                         [](const Row& row) { return row.device_time_total_ns(); }),
+      LargestFirst<Row>(
+          {"device_time"},
+          [](const Row& row) { return Average(row.device_time_total_ns(), row.count()); }),
       LargestFirst<Row>({"flops", "total_flops"}, [](const Row& row) { return row.flops(); }),
   };
 }
 
+std::vector<SortKey<query::OperationRow>> OperationKeys() {
+  using Row = query::OperationRow;
+  std::vector<SortKey<Row>> keys = TimeKeys();
+  keys.push_back(SmallestFirst<Row>(
+      {"name"}, [](const Row& row) -> const std::string& { return row.name(); }));
+  return keys;
+}
+
 std::vector<SortKey<query::OperationRow>> SpanKeys() {
   using Row = query::OperationRow;
-  std::vector<SortKey<Row>> keys = OperationKeys();
-  keys.push_back(
-      SmallestFirst<Row>({"key"}, [](const Row& row) -> const std::string& { return row.name(); }));
-  keys.push_back(SmallestFirst<Row>({"start_ns"}, [](const Row& row) { return row.start_ns(); }));
+  std::vector<SortKey<Row>> keys = TimeKeys();
+  keys.push_back(LargestFirst<Row>(
+      {"name", "key"}, [](const Row& row) -> const std::string& { return row.name(); }));
+  keys.push_back(LargestFirst<Row>({"start_ns"}, [](const Row& row) { return row.start_ns(); }));
   keys.push_back(
       LargestFirst<Row>({"output_bytes"}, [](const Row& row) { return row.output_bytes(); }));
   keys.push_back(LargestFirst<Row>({"nested_output_bytes"},
@@ -136,13 +139,13 @@ std::vector<SortKey<query::Process>> ProcessKeys() {
   };
 }
 
-// All of them mean the device.
-std::string WithDeviceNamed(std::string_view asked) {
+// Other kinds of device are asked for like this one.
+std::string WithCudaNamed(std::string_view asked) {
   std::string key(asked);
   for (std::string_view name : {"privateuse1", "xpu"}) {
     size_t place = key.find(name);
     bool begins_word = place == 0 || (place != key.npos && key[place - 1] == '_');
-    if (begins_word) return key.replace(place, name.size(), "device");
+    if (begins_word) return key.replace(place, name.size(), "cuda");
   }
   return key;
 }
@@ -150,7 +153,7 @@ std::string WithDeviceNamed(std::string_view asked) {
 template <typename Row>
 absl::Status Sort(std::string_view asked, const std::vector<SortKey<Row>>& keys,
                   google::protobuf::RepeatedPtrField<Row>* rows) {
-  std::string name = WithDeviceNamed(asked);
+  std::string name = WithCudaNamed(asked);
   std::vector<std::string> known;
   for (const SortKey<Row>& key : keys) {
     if (std::find(key.names.begin(), key.names.end(), name) != key.names.end()) {

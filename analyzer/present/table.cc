@@ -39,8 +39,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
   bool has_device = any([](const Row& row) {
     return row.self_device_time_total_ns() != 0 || row.device_time_total_ns() != 0;
   });
-  bool has_bytes = any(
-      [](const Row& row) { return row.output_bytes() != 0 || row.nested_output_bytes() != 0; });
+  bool has_bytes = any([](const Row& row) { return row.output_bytes() != 0; });
   bool has_shapes = any([](const Row& row) { return row.input_shapes_size() > 0; });
   bool has_flops = options.with_flops && any([](const Row& row) { return row.flops() > 0; });
   bool has_stack = any([](const Row& row) { return row.stack_size() > 0; });
@@ -51,8 +50,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
   TextTable text;
   AddHeaders(options, &text);
   text.AddLeftColumn("Name", options.max_name_width);
-  for (const char* title :
-       {"Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"}) {
+  for (const char* title : {"Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"}) {
     text.AddColumn(title);
   }
   if (has_device) {
@@ -66,7 +64,9 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
     text.AddColumn("Self Output Mem");
   }
   text.AddColumn("# of Calls");
-  if (has_shapes) text.AddLeftColumn("Input Shapes", options.max_shapes_width);
+  if (has_shapes) {
+    text.AddLeftColumn("Input Shapes", options.max_shapes_width, TextTable::Cut::kEnd);
+  }
   if (has_flops) {
     int64_t smallest = INT64_MAX;
     for (const Row& row : rows) {
@@ -88,12 +88,9 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
     double self_cpu = Microseconds(row.self_cpu_time_total_ns());
     double cpu = Microseconds(row.cpu_time_total_ns());
     std::vector<std::string> cells = {
-        ValidUtf8(row.name()),
-        ShareText(self_cpu, self_cpu_total),
-        duration(self_cpu),
-        row.asynchronous() ? "0.00%" : ShareText(cpu, self_cpu_total),
-        duration(cpu),
-        duration(AverageMicroseconds(row.cpu_time_total_ns(), row.count())),
+        ValidUtf8(row.name()), ShareText(self_cpu, self_cpu_total),
+        duration(self_cpu),    row.asynchronous() ? "0.00%" : ShareText(cpu, self_cpu_total),
+        duration(cpu),         duration(AverageMicroseconds(row.cpu_time_total_ns(), row.count())),
     };
     if (has_device) {
       double self_device = Microseconds(row.self_device_time_total_ns());
@@ -109,7 +106,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
     }
     cells.push_back(absl::StrCat(row.count()));
     if (has_shapes) {
-      cells.push_back(row.has_input_shapes() ? ShapesText(row.input_shapes()) : "");
+      cells.push_back(row.input_shapes_size() > 0 ? ShapesText(row.input_shapes()) : "");
     }
     if (has_flops) {
       cells.push_back(row.flops() > 0 ? absl::StrFormat("%.3f", row.flops() / flops_unit.size)
@@ -146,26 +143,26 @@ std::string KernelsText(const query::Table& all, const query::Table& shown,
     std::string padding(40 - std::min<size_t>(40, CodePoints(name)), ' ');
     return absl::StrFormat("%s%s %4s %6s %11s", name, padding, kind, count, total);
   };
-  std::string title = absl::StrCat(
-      line("Name", "Kind", "Calls", "Total us"),
-      absl::StrFormat(" %7s %10s %10s %10s", "Total %", "Avg us", "Min us", "Max us"));
+  std::string title =
+      absl::StrCat(line("Name", "Kind", "Calls", "Total us"),
+                   absl::StrFormat(" %7s %10s %10s %10s", "Total %", "Avg us", "Min us", "Max us"));
   std::string rule(title.size(), '-');
   std::string text;
   if (!options.header.empty()) absl::StrAppend(&text, ValidUtf8(options.header), "\n");
   absl::StrAppend(&text, title, "\n", rule, "\n");
   for (const query::WorkRow& row : shown.kernels()) {
-    double share = total_ns == 0 ? 0 : Microseconds(row.total_ns()) * 100.0 / Microseconds(total_ns);
-    absl::StrAppend(
-        &text,
-        line(ValidUtf8(row.name()), row.kind(), absl::StrCat(row.count()),
-             absl::StrFormat("%.2f", Microseconds(row.total_ns()))),
-        absl::StrFormat(" %6.1f%% %10.2f %10.2f %10.2f\n", share,
-                        AverageMicroseconds(row.total_ns(), row.count()),
-                        Microseconds(row.min_ns()), Microseconds(row.max_ns())));
+    double share =
+        total_ns == 0 ? 0 : Microseconds(row.total_ns()) * 100.0 / Microseconds(total_ns);
+    absl::StrAppend(&text,
+                    line(ValidUtf8(row.name()), row.kind(), absl::StrCat(row.count()),
+                         absl::StrFormat("%.2f", Microseconds(row.total_ns()))),
+                    absl::StrFormat(" %6.1f%% %10.2f %10.2f %10.2f\n", share,
+                                    AverageMicroseconds(row.total_ns(), row.count()),
+                                    Microseconds(row.min_ns()), Microseconds(row.max_ns())));
   }
-  absl::StrAppend(&text, rule, "\n",
-                  line("Total", "", absl::StrCat(calls),
-                       absl::StrFormat("%.2f", Microseconds(total_ns))));
+  absl::StrAppend(
+      &text, rule, "\n",
+      line("Total", "", absl::StrCat(calls), absl::StrFormat("%.2f", Microseconds(total_ns))));
   return text;
 }
 
@@ -223,8 +220,9 @@ std::string CopiesText(const query::Table& all, const query::Table& shown,
     Append(DurationCells(row, all_ns, options.time_unit), &cells);
     text.AddRow(std::move(cells));
   }
-  return absl::StrCat(text.Text(), "Copy time total: ",
-                      DurationText(Microseconds(all_ns), options.time_unit), "\n");
+  return absl::StrCat(text.Text(),
+                      "Copy time total: ", DurationText(Microseconds(all_ns), options.time_unit),
+                      "\n");
 }
 
 std::string CallsText(const query::Table& all, const query::Table& shown,
@@ -251,8 +249,8 @@ std::string CallsText(const query::Table& all, const query::Table& shown,
 std::string StreamsText(const query::Table& shown, const TextOptions& options) {
   TextTable text;
   AddHeaders(options, &text);
-  for (const char* title : {"Process", "Device", "Context", "Stream", "# of Records", "Total",
-                            "Busy"}) {
+  for (const char* title :
+       {"Process", "Device", "Context", "Stream", "# of Records", "Total", "Busy"}) {
     text.AddColumn(title);
   }
   for (const query::StreamRow& row : shown.streams()) {
@@ -264,11 +262,10 @@ std::string StreamsText(const query::Table& shown, const TextOptions& options) {
   std::string result = text.Text();
   for (const query::DeviceUse& device : shown.devices()) {
     int64_t span_ns = device.last_ns() - device.first_ns();
-    absl::StrAppend(
-        &result, "Device ", device.device(), ": busy ",
-        DurationText(Microseconds(device.busy_ns()), options.time_unit), " of ",
-        DurationText(Microseconds(span_ns), options.time_unit), " (",
-        ShareText(Microseconds(device.busy_ns()), Microseconds(span_ns)), ")\n");
+    absl::StrAppend(&result, "Device ", device.device(), ": busy ",
+                    DurationText(Microseconds(device.busy_ns()), options.time_unit), " of ",
+                    DurationText(Microseconds(span_ns), options.time_unit), " (",
+                    ShareText(Microseconds(device.busy_ns()), Microseconds(span_ns)), ")\n");
   }
   return result;
 }
@@ -289,8 +286,8 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
     for (const query::KindCount& event : row.events()) events += event.count();
     for (const query::Loss& loss : row.losses()) lost += loss.count();
     text.AddRow({absl::StrCat(row.pid()), ValidUtf8(row.command()),
-                 absl::AsciiStrToLower(query::ProcessState_Name(row.state())),
-                 absl::StrCat(events), absl::StrCat(lost),
+                 absl::AsciiStrToLower(query::ProcessState_Name(row.state())), absl::StrCat(events),
+                 absl::StrCat(lost),
                  DurationText(Microseconds(row.device_time_ns()), options.time_unit),
                  DurationText(Microseconds(row.unattributed_ns()), options.time_unit),
                  ValidUtf8(row.reason())});

@@ -16,8 +16,8 @@ namespace tp {
 enum class TimeUnit { kChosenBySize, kSeconds, kMilliseconds, kMicroseconds };
 
 struct TextOptions {
-  std::string sort_by;             // Empty: the rows' default order. See SortRows.
-  int64_t row_limit = -1;          // Negative: all.
+  std::string sort_by;     // Empty: the rows' default order. See SortRows.
+  int64_t row_limit = -1;  // Negative: all.
   std::string header;
   bool with_flops = false;
   TimeUnit time_unit = TimeUnit::kChosenBySize;
@@ -31,16 +31,18 @@ struct TextOptions {
 // "s", "ms", "us"; anything else is InvalidArgument: "unsupported time_unit: ...".
 absl::StatusOr<TimeUnit> ParseTimeUnit(std::string_view text);
 
-// Sorts the rows of the table's view, stable on top of their order; InvalidArgument ("unsupported sort_by: ...") lists the keys that the
-// view has. In a key "xpu" and "privateuse1" mean "device", as does "cuda".
+// Sorts the rows of the table's view, stable on top of their order; InvalidArgument ("unsupported
+// sort_by: ...") lists the keys that the view has. In a key "xpu" and "privateuse1" mean what
+// "cuda" does: the device.
 absl::Status SortRows(std::string_view key, query::Table* table);
 
-// The table of any view as text: of OPERATIONS, SPANS and KERNELS exactly as specified (section 5 and 6), of the others in the same
-// layout. Sorts a copy where asked. Ends with a line end, but for KERNELS; no rows of operations or spans are an empty text.
+// The table of any view as text: of OPERATIONS, SPANS and KERNELS exactly as specified (section 5
+// and 6), of the others in the same layout. Sorts a copy where asked. Ends with a line end, but for
+// KERNELS; no rows of operations or spans are an empty text.
 absl::StatusOr<std::string> FormatTable(const query::Table& table, const TextOptions& options);
 
-// One JSON object: {"view", "rows", "totals", "losses", "notes"}; whole ns; losses as {kind: {cause: count}}. Valid JSON whatever the
-// names hold; ends with a line end.
+// One JSON object: {"view", "rows", "totals", "losses", "notes"}; whole ns; losses as {kind:
+// {cause: count}}. Valid JSON whatever the names hold; ends with a line end.
 absl::StatusOr<std::string> FormatJson(const query::Table& table, const TextOptions& options);
 
 // A title line and a line per row (RFC 4180); whole ns.

@@ -42,7 +42,7 @@ size_t TextTable::Width(const Column& column) const {
 std::string TextTable::CutText(const std::string& text, const Column& column) const {
   if (!column.limit || *column.limit < 0) return text;
   size_t limit = *column.limit;
-  if (CodePoints(text) < limit) return text;
+  if (CodePoints(text) < limit + (column.cut != Cut::kEndOfName)) return text;
   size_t kept = limit - std::min(limit, kEllipsis.size());
   if (column.cut == Cut::kFront) return std::string(kEllipsis) += LastCodePoints(text, kept);
   return std::string(FirstCodePoints(text, kept)) += kEllipsis;

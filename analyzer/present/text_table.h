@@ -6,8 +6,9 @@
 //   aten::mm             1
 //   --------  ------------
 //
-// Columns are followed by two blanks. Those that are flush left are as wide as their longest text + 4, at most their limit, and longer
-// texts are cut with "..."; all others are 12 wide, or as their title + 2. Widths count Unicode code points; texts are valid UTF-8.
+// Columns are followed by two blanks. Those that are flush left are as wide as their longest text +
+// 4, at most their limit, and longer texts are cut with "..."; all others are 12 wide, or as their
+// title + 2. Widths count Unicode code points; texts are valid UTF-8.
 #ifndef ANALYZER_PRESENT_TEXT_TABLE_H_
 #define ANALYZER_PRESENT_TEXT_TABLE_H_
 
@@ -19,9 +20,11 @@ namespace tp {
 
 class TextTable {
  public:
-  enum class Cut { kEnd, kFront };
+  // What a text loses that is longer than its column's limit. Names are cut already when they are
+  // as long as that.
+  enum class Cut { kEndOfName, kEnd, kFront };
 
-  void AddLeftColumn(std::string title, std::optional<int> width_limit, Cut cut = Cut::kEnd);
+  void AddLeftColumn(std::string title, std::optional<int> width_limit, Cut cut = Cut::kEndOfName);
   void AddColumn(std::string title);
   // A cell per column.
   void AddRow(std::vector<std::string> cells);

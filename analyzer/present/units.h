@@ -9,7 +9,8 @@
 
 namespace tp {
 
-// The larger unit is taken where rounding reaches it: 999,999.6 ns are "1.000ms". `microseconds` may be an average.
+// The larger unit is taken where rounding reaches it: 999,999.6 ns are "1.000ms". `microseconds`
+// may be an average.
 std::string DurationText(double microseconds, TimeUnit unit);
 
 // "12.34%"; of a whole of nothing "NaN", or "inf%" where the part is something.

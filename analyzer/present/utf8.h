@@ -11,7 +11,8 @@ namespace tp {
 // The text with U+FFFD in place of each byte that is not part of a character.
 std::string ValidUtf8(std::string_view text);
 
-// Of valid UTF-8: how many code points there are, and the text of the first or last `count` of them.
+// Of valid UTF-8: how many code points there are, and the text of the first or last `count` of
+// them.
 size_t CodePoints(std::string_view text);
 std::string_view FirstCodePoints(std::string_view text, size_t count);
 std::string_view LastCodePoints(std::string_view text, size_t count);

@@ -243,7 +243,7 @@ TEST_F(DaemonTest, WhatAnEarlierDaemonTookIsALoss) {
   const query::Table table = tool.Table(query::OPERATIONS);
   ASSERT_EQ(table.losses_size(), 2) << Text(table);
   EXPECT_EQ(table.losses(0).kind(), "kernels");
-  EXPECT_EQ(table.losses(0).cause(), "sent to an earlier daemon");
+  EXPECT_EQ(table.losses(0).cause(), "earlier daemon");
   EXPECT_EQ(table.losses(0).count(), 1u);
   EXPECT_EQ(table.losses(1).kind(), "operations");
   EXPECT_EQ(table.losses(1).count(), 2u);

@@ -9,7 +9,7 @@ namespace {
 
 // A collector that knows more kinds and causes than this is not believed.
 constexpr size_t kMaxTold = 256;
-constexpr const char* kNeverArrived = "connection ended before they were sent";
+constexpr const char* kNeverArrived = "never arrived";
 
 uint64_t AddWithoutWrap(uint64_t left, uint64_t right) {
   return left > UINT64_MAX - right ? UINT64_MAX : left + right;
@@ -53,11 +53,11 @@ std::string CauseWord(int loss_cause) {
     case wire::OPERATION_BUFFER_FULL:
       return "operation buffer full";
     case wire::QUEUE_FULL:
-      return "daemon away or slow";
+      return "queue full";
     case wire::EARLIER_DAEMON:
-      return "sent to an earlier daemon";
+      return "earlier daemon";
     case wire::UNREADABLE:
-      return "unreadable record";
+      return "unreadable";
     default:
       return absl::StrCat("unknown cause ", loss_cause);
   }

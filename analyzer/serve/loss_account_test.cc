@@ -76,13 +76,13 @@ TEST(LossAccount, GapsAreCounted) {
 TEST(LossAccount, WhatAnEarlierDaemonAcknowledgedIsLost) {
   LossAccount account;
   account.Greeted(Hello(8, 700));
-  EXPECT_EQ(Losses(account)["kernels, sent to an earlier daemon"], 700u);
+  EXPECT_EQ(Losses(account)["kernels, earlier daemon"], 700u);
   EXPECT_TRUE(account.IsNew(8));
   account.Received(Kernels(100));
   // Connects again, after this daemon acknowledged 60 of its 100: nothing more is lost, and nothing
   // less.
   account.Greeted(Hello(9, 760));
-  EXPECT_EQ(Losses(account)["kernels, sent to an earlier daemon"], 700u);
+  EXPECT_EQ(Losses(account)["kernels, earlier daemon"], 700u);
 }
 
 TEST(LossAccount, WhatThisDaemonHasIsNoLossOnTheNextConnection) {
@@ -123,8 +123,8 @@ TEST(LossAccount, WhatWasUnderwayWhenTheConnectionEndedIsLost) {
   account.Told(status);
   EXPECT_EQ(Losses(account, /*ended=*/false).size(), 2u);
   std::map<std::string, uint64_t> losses = Losses(account, /*ended=*/true);
-  EXPECT_EQ(losses["kernels, connection ended before they were sent"], 20u);
-  EXPECT_EQ(losses["kernels, daemon away or slow"], 10u);
+  EXPECT_EQ(losses["kernels, never arrived"], 20u);
+  EXPECT_EQ(losses["kernels, queue full"], 10u);
 }
 
 TEST(LossAccount, AbsurdCountsDoNotWrapAround) {
@@ -135,7 +135,7 @@ TEST(LossAccount, AbsurdCountsDoNotWrapAround) {
   hello.add_acknowledged()->set_kind(static_cast<wire::EventKind>(12345));
   hello.mutable_acknowledged(2)->set_count(1);
   account.Greeted(hello);
-  EXPECT_EQ(Losses(account, true)["kernels, sent to an earlier daemon"], UINT64_MAX);
+  EXPECT_EQ(Losses(account, true)["kernels, earlier daemon"], UINT64_MAX);
 }
 
 }  // namespace

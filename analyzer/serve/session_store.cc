@@ -10,6 +10,8 @@ namespace {
 constexpr size_t kBytesPerSpan = 192;
 constexpr size_t kBytesPerLaunch = 64;
 constexpr size_t kBytesPerGroup = 512;
+constexpr size_t kBytesPerInterval = 32;
+constexpr size_t kUsualStreams = 32;
 
 uint64_t Sum(const EventCounts& counts) {
   // What ties launches to operations is no event of the user's.
@@ -23,10 +25,12 @@ StoreLimits StoreLimits::FromMegabytes(size_t megabytes) {
   StoreLimits limits;
   limits.memory_bytes = std::max(megabytes, kMinMegabytes) << 20;
   const size_t session_bytes = limits.memory_bytes / 8;
-  limits.session.summary.spans = session_bytes * 2 / 5 / kBytesPerSpan;
-  limits.session.summary.correlations = session_bytes * 2 / 5 / kBytesPerLaunch;
+  limits.session.summary.spans = session_bytes * 7 / 20 / kBytesPerSpan;
+  limits.session.summary.correlations = session_bytes * 7 / 20 / kBytesPerLaunch;
   limits.session.summary.groups =
       std::min<size_t>(SummaryLimits().groups, session_bytes / 10 / kBytesPerGroup);
+  limits.session.summary.intervals = std::min<size_t>(
+      SummaryLimits().intervals, session_bytes / 10 / kUsualStreams / kBytesPerInterval);
   limits.session.names.bytes = std::min<size_t>(NameLimits().bytes, session_bytes / 10);
   return limits;
 }

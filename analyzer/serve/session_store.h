@@ -14,9 +14,10 @@ namespace tp {
 
 // From one number of bytes for everything: what each session may keep, and what all together may.
 //
-// A process may take an eighth, so that eight busy ones fit. Two fifths of that are for spans, two
-// fifths for launches, and a fifth for groups and names. When the sum is over the limit, ended
-// processes are let go, oldest first; running ones are not, and the daemon says so in its log.
+// A process may take an eighth, so that eight busy ones fit: seven twentieths of it each for spans
+// and for launches, a tenth each for groups, names, and the intervals of up to 32 streams. When the
+// sum is over the limit, ended processes are let go, oldest first; running ones are not, and the
+// daemon says so in its log.
 struct StoreLimits {
   static constexpr size_t kDefaultMegabytes = 1024;
   static constexpr size_t kMinMegabytes = 64;

@@ -5,6 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <random>
+#include <string>
+
 #include "analyzer/serve/query_service.h"
 #include "analyzer/serve/traced_process.h"
 
@@ -119,6 +122,75 @@ TEST_F(SessionStoreTest, TheLastProcessesThatEndedStay) {
   EXPECT_EQ(store_.let_go(), 8u);
   EXPECT_EQ(store_.sessions().back().get(), running);
   EXPECT_EQ(store_.events(), 40u);  // Those of the processes that were let go are not forgotten.
+}
+
+// A batch of one operation with a launch and a kernel in it, all with numbers of their own.
+wire::Batch Step(uint64_t sequence, int rows) {
+  wire::Batch batch;
+  batch.set_sequence(sequence);
+  const int64_t first = static_cast<int64_t>(sequence - 1) * rows;
+  for (int row = 0; row < rows; ++row) {
+    wire::OperationColumns* operations = batch.mutable_operations();
+    operations->add_start_delta_ns(row == 0 ? 10'000 + first * 1000 : 1000);
+    operations->add_duration_ns(900);
+    operations->add_id_delta(row == 0 ? first + 1 : 1);
+    operations->add_name_id(static_cast<uint32_t>((first + row) % 2000));
+    operations->add_shapes_id(static_cast<uint32_t>((first + row) % 1999));
+    wire::WorkColumns* kernels = batch.mutable_kernels();
+    kernels->add_start_delta_ns(row == 0 ? 10'100 + first * 1000 : 1000);
+    kernels->add_duration_ns(300);
+    kernels->add_correlation_delta(row == 0 ? first + 1 : 1);
+    kernels->add_name_id(static_cast<uint32_t>((first + row) % 1999));
+    kernels->add_stream(static_cast<uint32_t>(row % 32));
+    wire::LaunchOperationColumns* launches = batch.mutable_launch_operations();
+    launches->add_correlation_delta(row == 0 ? first + 1 : 1);
+    launches->add_operation_delta(row == 0 ? first + 1 : 1);
+  }
+  return batch;
+}
+
+TEST_F(SessionStoreTest, ABusyProcessStaysWithinItsShare) {
+  Session* session = Greet(Hello(7));
+  wire::Strings names;
+  names.set_first_id(1);
+  for (int i = 0; i < 2000; ++i)
+    names.add_text("a name of usual length, number " + std::to_string(i));
+  ASSERT_TRUE(session->Add(names).ok());
+  constexpr size_t kShare = (size_t{64} << 20) / 8;
+  for (uint64_t sequence = 1; sequence <= 150; ++sequence) {
+    ASSERT_TRUE(session->Add(Step(sequence, 1000)).ok());
+    ASSERT_LE(session->memory_bytes(), kShare) << sequence;
+  }
+  // And makes use of it.
+  EXPECT_GE(session->memory_bytes(), kShare / 4);
+  EXPECT_EQ(session->summary().device_time_ns(), 150'000 * 300);
+}
+
+TEST_F(SessionStoreTest, DamagedBatchesAreTakenOrRefused) {
+  Session* session = Greet(Hello(7));
+  wire::Strings names;
+  names.set_first_id(1);
+  for (int i = 0; i < 2000; ++i) names.add_text(std::to_string(i));
+  ASSERT_TRUE(session->Add(names).ok());
+  std::mt19937_64 random(1);
+  uint64_t taken = 0, refused = 0;
+  for (uint64_t round = 0; round < 1500; ++round) {
+    std::string bytes = Step(session->last_sequence() % 1000 + 1, 20).SerializeAsString();
+    for (uint64_t damage = random() % 4; damage > 0; --damage) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    wire::Batch batch;
+    if (!batch.ParseFromString(bytes)) continue;
+    batch.set_sequence(session->last_sequence() + 1);
+    ++(session->Add(batch).ok() ? taken : refused);
+  }
+  EXPECT_GT(taken, 300u);
+  EXPECT_GT(refused, 50u);
+  query::TableRequest request;
+  for (int view = query::View_MIN; view <= query::View_MAX; ++view) {
+    request.set_view(static_cast<query::View>(view));
+    EXPECT_TRUE(MakeTable(store_, {.pid = 1, .uid = 0}, request, {}, 1'000'000).has_table());
+  }
 }
 
 TEST_F(SessionStoreTest, ATextThatIsNoUtf8IsMadeOne) {

@@ -1,7 +1,8 @@
 // How long something was busy: the union of intervals that come roughly in order. Times in ns.
 //
-// Keeps at most `limit` disjoint intervals; beyond that the oldest are settled into a sum, and what comes later but lies before them
-// is not counted. So the result is exact unless records are later than `limit` idle gaps, and never too large.
+// Keeps at most `limit` disjoint intervals; beyond that the oldest are settled into a sum, and what
+// comes later but lies before them is not counted. So the result is exact unless records are later
+// than `limit` idle gaps, and never too large.
 #ifndef ANALYZER_SUMMARIZE_BUSY_TIME_H_
 #define ANALYZER_SUMMARIZE_BUSY_TIME_H_
 
@@ -18,7 +19,8 @@ class BusyTime {
   explicit BusyTime(size_t limit) : limit_(limit) {}
 
   void Add(int64_t start_ns, int64_t end_ns);
-  // Exact for the intervals that both still keep; settled time is added up, but never beyond the whole time seen.
+  // Exact for the intervals that both still keep; settled time is added up, but never beyond the
+  // whole time seen.
   void Add(const BusyTime& other);
 
   int64_t total_ns() const;

@@ -1,4 +1,5 @@
-// Records by key: what is known of each key, in the order in which the keys were first seen, with a bound on how many there are.
+// Records by key: what is known of each key, in the order in which the keys were first seen, with a
+// bound on how many there are.
 #ifndef ANALYZER_SUMMARIZE_GROUPS_H_
 #define ANALYZER_SUMMARIZE_GROUPS_H_
 

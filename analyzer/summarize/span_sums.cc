@@ -50,8 +50,7 @@ bool SpanSums::Add(const Span& span) {
   SpanState& state = spans_[slot];
   state = SpanState();
   state.sequence = static_cast<uint32_t>(added_);
-  state.group =
-      groups_.Index({span.name, span.shapes, span.stack, span.kind, span.asynchronous});
+  state.group = groups_.Index({span.name, span.shapes, span.stack, span.kind, span.asynchronous});
   if (is_open || end_ns > span.start_ns) {
     SpanGroup& group = groups_[state.group];
     group.first_seen = std::min(group.first_seen, added_);
@@ -272,8 +271,8 @@ std::vector<SpanSums::OpenSpan> SpanSums::Open(int64_t now_ns) const {
   }
   for (OpenSpan& span : open) {
     auto covered = covered_by_open.find(span.span);
-    int64_t covered_ns = nesting_.covered_ns(span.span) +
-                         (covered == covered_by_open.end() ? 0 : covered->second);
+    int64_t covered_ns =
+        nesting_.covered_ns(span.span) + (covered == covered_by_open.end() ? 0 : covered->second);
     span.self_cpu_ns = std::max<int64_t>(0, span.duration_ns - covered_ns);
   }
   std::sort(open.begin(), open.end(), [this](const OpenSpan& a, const OpenSpan& b) {
@@ -286,8 +285,8 @@ size_t SpanSums::memory_bytes() const {
   return nesting_.memory_bytes() + spans_.memory_bytes() + groups_.memory_bytes() +
          by_id_.capacity() * (sizeof(SpanSlot) + 1) + open_.capacity() * (sizeof(SpanSlot) + 1) +
          bytes_.capacity() * (sizeof(std::pair<const SpanSlot, Bytes>) + 1) +
-         (ended_.size() + dirty_.capacity()) * sizeof(SpanSlot) +
-         work_before_span_.memory_bytes() + end_before_span_.memory_bytes();
+         (ended_.size() + dirty_.capacity()) * sizeof(SpanSlot) + work_before_span_.memory_bytes() +
+         end_before_span_.memory_bytes();
 }
 
 }  // namespace tp

@@ -1,9 +1,10 @@
-// The numbers of spans and of their groups: nesting, self times, device work and output bytes, kept right with every span and every
-// piece of device work that comes.
+// The numbers of spans and of their groups: nesting, self times, device work and output bytes, kept
+// right with every span and every piece of device work that comes.
 //
-// A span's group holds the sums over its ended calls. What a span adds to the spans around it moves up lazily: each span knows how
-// much of its inclusive sums its parent does not have yet, and MoveUp(), before the sums are read, carries it from the latest
-// span to the earliest, one step each. So device work costs the same however deep its operation lies.
+// A span's group holds the sums over its ended calls. What a span adds to the spans around it moves
+// up lazily: each span knows how much of its inclusive sums its parent does not have yet, and
+// MoveUp(), before the sums are read, carries it from the latest span to the earliest, one step
+// each. So device work costs the same however deep its operation lies.
 #ifndef ANALYZER_SUMMARIZE_SPAN_SUMS_H_
 #define ANALYZER_SUMMARIZE_SPAN_SUMS_H_
 
@@ -96,7 +97,8 @@ class SpanSums final : Nesting::Observer {
   // Device records that belong to a span.
   int64_t attributed_records() const { return attributed_records_; }
   int64_t attributed_ns() const { return attributed_ns_; }
-  // Records that name a span that is not known, when spans with larger ids have already been let go; spans that found no room.
+  // Records that name a span that is not known, when spans with larger ids have already been let
+  // go; spans that found no room.
   uint64_t too_late() const { return too_late_; }
   size_t memory_bytes() const;
 

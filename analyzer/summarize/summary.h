@@ -1,11 +1,14 @@
-// The running summary of one recording: fed its records in any order and as late as may be, it always gives the summary that an
-// analysis of all of them at once would give (but for what had to be let go, which it counts).
+// The running summary of one recording: fed its records in any order and as late as may be, it
+// always gives the summary that an analysis of all of them at once would give (but for what had to
+// be let go, which it counts).
 //
 //   Summary summary(&strings, limits);
-//   summary.AddSpan(...); summary.AddActivity(...); summary.AddLaunchOperation(...);   // as records come
-//   query::Table table = Tabulate({&summary}, options, now_ns);                        // costs the number of groups
+//   summary.AddSpan(...); summary.AddActivity(...); summary.AddLaunchOperation(...);   // as
+//   records come query::Table table = Tabulate({&summary}, options, now_ns); // costs the number of
+//   groups
 //
-// Live sources are fed batch by batch, files all at once: one implementation. Not thread-safe: one thread at a time.
+// Live sources are fed batch by batch, files all at once: one implementation. Not thread-safe: one
+// thread at a time.
 #ifndef ANALYZER_SUMMARIZE_SUMMARY_H_
 #define ANALYZER_SUMMARIZE_SUMMARY_H_
 
@@ -19,27 +22,31 @@
 
 namespace tp {
 
-// Bounds on what a summary keeps beside its groups. What no longer fits is let go oldest first; sums stay right, late records that
-// refer to what was let go are counted in `Missed`.
+// Bounds on what a summary keeps beside its groups. What no longer fits is let go oldest first;
+// sums stay right, late records that refer to what was let go are counted in `Missed`.
 struct SummaryLimits {
   size_t spans = 1 << 20;         // Kept for nesting and for late device work.
   size_t correlations = 1 << 20;  // Launches kept for late device work.
   size_t groups = 1 << 16;        // Of each view; further ones fall under "(other)".
-  size_t intervals = 1 << 14;     // Of each stream and device, kept to tell busy time (see busy_time.h).
+  size_t intervals =
+      1 << 14;  // Of each stream and device, kept to tell busy time (see busy_time.h).
 };
 
 // Records that are not in the sums, and why.
 struct Missed {
   uint64_t end_before_start = 0;
-  uint64_t before_launch = 0;       // Device work that starts before its own launch: not told yet, always 0.
-  uint64_t outside_recording = 0;   // Times before capturing began, or far outside the session.
-  uint64_t launch_let_go = 0;       // Device work whose launch was too long ago: in the sums, without an operation.
-  uint64_t operation_let_go = 0;    // Device work whose operation was too long ago: likewise.
+  uint64_t before_launch =
+      0;  // Device work that starts before its own launch: not told yet, always 0.
+  uint64_t outside_recording = 0;  // Times before capturing began, or far outside the session.
+  uint64_t launch_let_go =
+      0;  // Device work whose launch was too long ago: in the sums, without an operation.
+  uint64_t operation_let_go = 0;  // Device work whose operation was too long ago: likewise.
 };
 
 class Summary {
  public:
-  // `strings` outlives the summary. Of device work only sums are kept, of spans those that `limits` allow.
+  // `strings` outlives the summary. Of device work only sums are kept, of spans those that `limits`
+  // allow.
   explicit Summary(const StringTable* strings, const SummaryLimits& limits = {});
   ~Summary();
   Summary(Summary&&) noexcept;
@@ -47,7 +54,8 @@ class Summary {
 
   // Whose records these are: the `pid` of the rows of streams.
   void SetProcess(int64_t pid);
-  // Records that end before this, or start later than a day after now, are kept out of the sums. 0: unknown, all are in.
+  // Records that end before this, or start later than a day after now, are kept out of the sums. 0:
+  // unknown, all are in.
   void SetRecordingStart(int64_t start_ns);
 
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
@@ -77,15 +85,21 @@ struct TableOptions {
   query::View view = query::OPERATIONS;
   bool group_by_shape = false;
   uint32_t group_by_stack = 0;
-  bool top_level = false;  // SPANS: only those with no parent. Groups have none: all of them are shown.
+  bool top_level =
+      false;  // SPANS: only those with no parent. Groups have none: all of them are shown.
 };
 
-// The rows of one view over one or several recordings (several processes: groups with the same key are one row). Spans that are open
-// count as ending at `now_ns`. Fills rows, totals, devices and the kind of device ("cuda"); processes, losses and notes are the
-// caller's. Rows are in their default order: groups by self CPU time, device work, copies and calls by total time, largest first;
-// streams by process, device, context and number; single spans as they came; equal ones as they were first seen.
+// The rows of one view over one or several recordings (several processes: groups with the same key
+// are one row). Spans that are open count as ending at `now_ns`. Fills rows, totals, devices and
+// the kind of device ("cuda"); processes, losses and notes are the caller's. Rows are in their
+// default order: groups by self CPU time, device work, copies and calls by total time, largest
+// first; streams by process, device, context and number; single spans as they came; equal ones as
+// they were first seen.
 query::Table Tabulate(std::span<const Summary* const> summaries, const TableOptions& options,
                       int64_t now_ns);
+
+// One row "Total" over all groups of a table of OPERATIONS.
+query::OperationRow TotalRow(const query::Table& table);
 
 }  // namespace tp
 

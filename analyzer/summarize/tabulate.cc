@@ -163,7 +163,8 @@ class Tabulation {
   }
 
   OperationKey KeyOf(const State& state, uint32_t group) const {
-    if (group == Groups<SpanGroupKey, SpanGroup>::kOther) return {kOther, SpanKind::kOperation, {}, {}};
+    if (group == Groups<SpanGroupKey, SpanGroup>::kOther)
+      return {kOther, SpanKind::kOperation, {}, {}};
     const SpanGroupKey& key = state.spans.groups().entries()[group].key;
     std::string_view shapes, stack;
     if (options_.group_by_shape) shapes = state.strings->Text(key.shapes);
@@ -392,6 +393,30 @@ class Tabulation {
 query::Table Tabulate(std::span<const Summary* const> summaries, const TableOptions& options,
                       int64_t now_ns) {
   return Tabulation(summaries, options, now_ns).Make();
+}
+
+query::OperationRow TotalRow(const query::Table& table) {
+  query::OperationRow total;
+  total.set_name("Total");
+  total.set_kind(KindText(SpanKind::kOperation));
+  for (const query::OperationRow& row : table.operations()) {
+    bool is_first = total.count() == 0;
+    total.set_cpu_time_min_ns(is_first ? row.cpu_time_min_ns()
+                                       : std::min(total.cpu_time_min_ns(), row.cpu_time_min_ns()));
+    total.set_cpu_time_max_ns(std::max(total.cpu_time_max_ns(), row.cpu_time_max_ns()));
+    total.set_count(total.count() + row.count());
+    total.set_open(total.open() + row.open());
+    total.set_cpu_time_total_ns(total.cpu_time_total_ns() + row.cpu_time_total_ns());
+    total.set_self_cpu_time_total_ns(total.self_cpu_time_total_ns() + row.self_cpu_time_total_ns());
+    total.set_device_time_total_ns(total.device_time_total_ns() + row.device_time_total_ns());
+    total.set_self_device_time_total_ns(total.self_device_time_total_ns() +
+                                        row.self_device_time_total_ns());
+    total.set_kernel_count(total.kernel_count() + row.kernel_count());
+    total.set_flops(total.flops() + row.flops());
+    total.set_output_bytes(total.output_bytes() + row.output_bytes());
+    total.set_nested_output_bytes(total.nested_output_bytes() + row.nested_output_bytes());
+  }
+  return total;
 }
 
 }  // namespace tp

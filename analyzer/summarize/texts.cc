@@ -13,8 +13,7 @@ std::string_view CopyDirection(uint32_t copy_kind) {
 
 std::string_view MemoryKind(uint32_t memory_kind) {
   static constexpr std::array<std::string_view, 8> kKinds = {
-      "",      "pageable", "pinned",        "device",
-      "array", "managed",  "device static", "managed static"};
+      "", "pageable", "pinned", "device", "array", "managed", "device static", "managed static"};
   return kKinds[memory_kind < kKinds.size() ? memory_kind : 0];
 }
 

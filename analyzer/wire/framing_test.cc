@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <vector>
 
 #include "proto/wire.pb.h"
@@ -13,7 +13,7 @@ namespace {
 void Feed(FrameReader& frames, std::string_view bytes) {
   std::span<char> room = frames.Room(bytes.size());
   ASSERT_GE(room.size(), bytes.size());
-  memcpy(room.data(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), room.begin());
   frames.Filled(bytes.size());
 }
 

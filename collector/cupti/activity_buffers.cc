@@ -120,8 +120,8 @@ void ActivityBuffers::PushFree(uint32_t index) {
 }
 
 size_t ActivityBuffers::memory_bytes() const {
-  uint32_t used = std::max(fresh_.load(std::memory_order_relaxed),
-                           touched_.load(std::memory_order_relaxed));
+  uint32_t used =
+      std::max(fresh_.load(std::memory_order_relaxed), touched_.load(std::memory_order_relaxed));
   int64_t small = std::max<int64_t>(small_held_.load(std::memory_order_relaxed), 0);
   return std::min(used, count_) * kBufferBytes + small * kSmallBufferBytes;
 }

@@ -15,8 +15,9 @@ struct FilledBuffer {
   size_t valid_bytes;
 };
 
-// Take and Give may be called from any thread at any time, also inside CUPTI's callbacks: no lock, no allocation while the pool
-// lasts. Beyond it buffers are small ones from the heap, since CUPTI must never get none (before CUDA 12.9 it crashes).
+// Take and Give may be called from any thread at any time, also inside CUPTI's callbacks: no lock,
+// no allocation while the pool lasts. Beyond it buffers are small ones from the heap, since CUPTI
+// must never get none (before CUDA 12.9 it crashes).
 class ActivityBuffers {
  public:
   static constexpr size_t kBufferBytes = 128 << 10;
@@ -35,7 +36,8 @@ class ActivityBuffers {
   // CUPTI's completion: queues the buffer for the collector thread.
   void Fill(uint8_t* memory, size_t valid_bytes);
 
-  // Collector thread: calls `read(FilledBuffer)` for each filled buffer, oldest first, and gives it back to the pool.
+  // Collector thread: calls `read(FilledBuffer)` for each filled buffer, oldest first, and gives it
+  // back to the pool.
   template <typename Read>
   void ReadFilled(Read&& read) {
     Filled* filled = TakeFilled();
@@ -76,7 +78,8 @@ class ActivityBuffers {
   uint8_t* memory_ = nullptr;
   uint32_t count_ = 0;
   std::unique_ptr<Filled[]> buffers_;
-  // Free buffers as a stack: index of the first, and a number that changes with each push, in one word.
+  // Free buffers as a stack: index of the first, and a number that changes with each push, in one
+  // word.
   std::atomic<uint64_t> free_;
   std::atomic<uint32_t> fresh_{0};    // Buffers from here on have never been used.
   std::atomic<uint32_t> touched_{0};  // Of the fresh ones, those before here were touched.

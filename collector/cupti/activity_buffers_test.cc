@@ -41,7 +41,8 @@ TEST(ActivityBuffers, BeyondThePoolBuffersAreSmallAndNeverNone) {
     buffers.KeepReady();
   }
   EXPECT_EQ(buffers.small_buffers(), 96u);
-  EXPECT_EQ(buffers.memory_bytes(), 4 * ActivityBuffers::kBufferBytes + 96 * ActivityBuffers::kSmallBufferBytes);
+  EXPECT_EQ(buffers.memory_bytes(),
+            4 * ActivityBuffers::kBufferBytes + 96 * ActivityBuffers::kSmallBufferBytes);
   for (uint8_t* memory : taken) buffers.Fill(memory, 1);
   int read = 0;
   buffers.ReadFilled([&](const FilledBuffer&) { ++read; });

@@ -21,16 +21,17 @@ namespace tp::collect {
 inline constexpr CUpti_ExternalCorrelationKind kOperationCorrelation =
     CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
 
-// Works with the record layouts of any CUPTI since 11: records are stepped over with the loaded library's own function, and only fields
-// that are at one place in all of them are read (facts about layouts: docs/adding_an_activity.md). Not thread-safe: the collector
-// thread's own.
+// Works with the record layouts of any CUPTI since 11: records are stepped over with the loaded
+// library's own function, and only fields that are at one place in all of them are read (facts
+// about layouts: docs/adding_an_activity.md). Not thread-safe: the collector thread's own.
 class ActivityReader {
  public:
   // All outlive the reader.
   ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
                  const UncorrelatedThreads* uncorrelated);
 
-  // `batch_full` is called now and then, so that the batch can be sent off when it has grown enough.
+  // `batch_full` is called now and then, so that the batch can be sent off when it has grown
+  // enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
 
   // Records of kinds that we did not ask for, and buffers that ended in the middle of a record.

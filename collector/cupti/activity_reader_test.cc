@@ -12,7 +12,8 @@
 namespace tp::collect {
 namespace {
 
-// Buffers are made from the toolkit's headers and walked by its own libcupti, which needs no GPU for that.
+// Buffers are made from the toolkit's headers and walked by its own libcupti, which needs no GPU
+// for that.
 class ActivityReaderTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +31,8 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read(size_t valid_bytes) {
     StringTable& strings = strings_;
     ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
-    reader.Read({buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
+    reader.Read(
+        {buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
     unreadable_ = reader.unreadable();
     EncodedBatch encoded = encoder_.Finish(1, strings.last_id());
     google::protobuf::io::CodedInputStream input(
@@ -179,9 +181,11 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
   Append(Kernel(name, 1, 2));
   StringTable& strings = strings_;
   ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
-  reader.Read({buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
+  reader.Read(
+      {buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   strcpy(name, "second");
-  reader.Read({buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
+  reader.Read(
+      {buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   EXPECT_EQ(strings.last_id(), 2u);
   EXPECT_EQ(strings.Text(2), "second");
 }
@@ -201,7 +205,8 @@ TEST_F(ActivityReaderTest, ABufferCutAnywhereGivesItsWholeRecords) {
   for (int i = 0; i < 5; ++i) Append(Kernel("kernel", 10 * i + 1, 10 * i + 5));
   size_t record = sizeof(CUpti_ActivityKernel10);
   for (size_t valid = 0; valid <= buffer_.size(); valid += 24) {
-    EXPECT_EQ(Read(valid).kernels().start_delta_ns_size(), static_cast<int>(valid / record)) << valid;
+    EXPECT_EQ(Read(valid).kernels().start_delta_ns_size(), static_cast<int>(valid / record))
+        << valid;
   }
 }
 

@@ -11,9 +11,12 @@ namespace {
 
 // CONCURRENT_KERNEL, not KERNEL: that one makes kernels run one after the other.
 constexpr CUpti_ActivityKind kActivities[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+    CUPTI_ACTIVITY_KIND_RUNTIME,
     CUPTI_ACTIVITY_KIND_DRIVER,
 };
 
@@ -34,7 +37,8 @@ Capture::~Capture() {
 }
 
 bool Capture::Begin(std::string* reason) {
-  // Before any other call, so that another tool shows. No callback is switched on: they cost on every launch.
+  // Before any other call, so that another tool shows. No callback is switched on: they cost on
+  // every launch.
   CUptiResult subscribed = api_->Subscribe(&subscriber_, &IgnoreCallback, nullptr);
   if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     *reason = "another profiler holds CUPTI in this process";
@@ -62,7 +66,7 @@ bool Capture::Begin(std::string* reason) {
   }
   active_.store(true, std::memory_order_release);
   static constexpr LaunchCorrelation kCorrelation = {&PushCorrelation, &PopCorrelation,
-                                                   &CuptiTimeNs};
+                                                     &CuptiTimeNs};
   ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
   return true;
 }
@@ -129,8 +133,7 @@ int64_t Capture::CuptiTimeNs() {
 void Capture::PushCorrelation(uint64_t id) {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
-  CUptiResult result =
-      capture->api_->ActivityPushExternalCorrelationId(kOperationCorrelation, id);
+  CUptiResult result = capture->api_->ActivityPushExternalCorrelationId(kOperationCorrelation, id);
   if (__builtin_expect(result != CUPTI_SUCCESS, 0)) capture->application_error_ = result;
 }
 
@@ -138,8 +141,7 @@ void Capture::PopCorrelation() {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
   uint64_t id;
-  CUptiResult result =
-      capture->api_->ActivityPopExternalCorrelationId(kOperationCorrelation, &id);
+  CUptiResult result = capture->api_->ActivityPopExternalCorrelationId(kOperationCorrelation, &id);
   // Empty: CUPTI was finalized in between, by whomever.
   if (__builtin_expect(result != CUPTI_SUCCESS && result != CUPTI_ERROR_QUEUE_EMPTY, 0)) {
     capture->application_error_ = result;

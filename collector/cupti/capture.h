@@ -1,5 +1,5 @@
-// Switches CUPTI's collecting on and off. The first unexpected error undoes all that was switched on; the reason is kept for the user,
-// and the program goes on.
+// Switches CUPTI's collecting on and off. The first unexpected error undoes all that was switched
+// on; the reason is kept for the user, and the program goes on.
 #ifndef COLLECTOR_CUPTI_CAPTURE_H_
 #define COLLECTOR_CUPTI_CAPTURE_H_
 
@@ -13,8 +13,8 @@
 
 namespace tp::collect {
 
-// There is at most one in a process, since CUPTI's callbacks carry no argument of ours. Begin and End may run on any thread, one at a
-// time; the others are the collector thread's.
+// There is at most one in a process, since CUPTI's callbacks carry no argument of ours. Begin and
+// End may run on any thread, one at a time; the others are the collector thread's.
 class Capture {
  public:
   // Both outlive the capture.
@@ -23,14 +23,15 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  // Subscribes and switches the activities on. False, and nothing is left on: `reason` says why in one line.
+  // Subscribes and switches the activities on. False, and nothing is left on: `reason` says why in
+  // one line.
   bool Begin(std::string* reason);
   // Switches all off; what CUPTI has collected still comes with the next flush.
   void End();
   bool active() const { return active_.load(std::memory_order_acquire); }
 
-  // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a kernel that still runs is then lost).
-  // False after an error, with `reason`.
+  // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a
+  // kernel that still runs is then lost). False after an error, with `reason`.
   bool Flush(bool forced, std::string* reason);
 
   // An error that a call on an application's thread met; 0 if there was none.

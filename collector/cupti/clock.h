@@ -14,8 +14,8 @@ struct ClockReading {
   uint32_t bracket_ns = UINT32_MAX;  // The uncertainty. UINT32_MAX: there is no reading.
 };
 
-// Reads CUPTI's clock `tries` times between two readings of the host's; the narrowest bracket wins. `read_cupti` returns false when CUPTI
-// cannot tell the time.
+// Reads CUPTI's clock `tries` times between two readings of the host's; the narrowest bracket wins.
+// `read_cupti` returns false when CUPTI cannot tell the time.
 ClockReading CompareClocks(bool (*read_cupti)(uint64_t* ns), int tries);
 
 }  // namespace tp::collect

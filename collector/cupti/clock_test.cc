@@ -32,7 +32,8 @@ TEST(Clock, TheNarrowestBracketWins) {
   ClockReading reading = CompareClocks(&ReadFarClock, 20);
   EXPECT_EQ(g_calls, 20);
   EXPECT_LT(reading.bracket_ns, 300'000u) << "a slow reading was taken";
-  EXPECT_NEAR(static_cast<double>(reading.cupti_ns - reading.host_ns - kOffset), 0, reading.bracket_ns);
+  EXPECT_NEAR(static_cast<double>(reading.cupti_ns - reading.host_ns - kOffset), 0,
+              reading.bracket_ns);
   EXPECT_GT(reading.realtime_ns, reading.host_ns);
 }
 

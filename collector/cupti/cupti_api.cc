@@ -16,7 +16,8 @@ constexpr const char* kNames[] = {"libcupti.so.13",   "libcupti.so.12",   "libcu
                                   "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2",
                                   "libcupti.so.11.1", "libcupti.so.11.0", "libcupti.so"};
 
-// Folders of the libraries that are loaded now and come from CUDA: pip, conda and the toolkit put CUPTI at known places beside them.
+// Folders of the libraries that are loaded now and come from CUDA: pip, conda and the toolkit put
+// CUPTI at known places beside them.
 int AddFolders(dl_phdr_info* info, size_t, void* user) {
   auto* folders = static_cast<std::vector<std::string>*>(user);
   std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
@@ -78,16 +79,15 @@ bool LoadCupti(CuptiApi* api, std::string* reason) {
                   : "no libcupti found: install CUDA's CUPTI, or name it in TP_CUPTI";
     return false;
   }
-#define TP_LOOK_UP(name)                              \
-  api->name = reinterpret_cast<decltype(api->name)>( \
-      dlsym(library, "cupti" #name));
+#define TP_LOOK_UP(name) \
+  api->name = reinterpret_cast<decltype(api->name)>(dlsym(library, "cupti" #name));
   TP_CUPTI_REQUIRED(TP_LOOK_UP)
   TP_CUPTI_OPTIONAL(TP_LOOK_UP)
 #undef TP_LOOK_UP
-#define TP_CHECK(name)                                             \
-  if (api->name == nullptr) {                                      \
+#define TP_CHECK(name)                                                      \
+  if (api->name == nullptr) {                                               \
     *reason = "libcupti lacks cupti" #name ": CUPTI 11 or later is needed"; \
-    return false;                                                  \
+    return false;                                                           \
   }
   TP_CUPTI_REQUIRED(TP_CHECK)
 #undef TP_CHECK

@@ -1,5 +1,5 @@
-// The functions of CUPTI that we use, looked up in the library that is found at run time: nothing is linked, and the headers' version
-// need not be the library's.
+// The functions of CUPTI that we use, looked up in the library that is found at run time: nothing
+// is linked, and the headers' version need not be the library's.
 #ifndef COLLECTOR_CUPTI_CUPTI_API_H_
 #define COLLECTOR_CUPTI_CUPTI_API_H_
 
@@ -11,20 +11,20 @@
 namespace tp::collect {
 
 // Functions that every CUPTI since 11.0 has.
-#define TP_CUPTI_REQUIRED(APPLY)      \
-  APPLY(ActivityDisable)              \
-  APPLY(ActivityEnable)               \
-  APPLY(ActivityFlushAll)             \
-  APPLY(ActivityGetNextRecord)        \
-  APPLY(ActivityGetNumDroppedRecords) \
+#define TP_CUPTI_REQUIRED(APPLY)           \
+  APPLY(ActivityDisable)                   \
+  APPLY(ActivityEnable)                    \
+  APPLY(ActivityFlushAll)                  \
+  APPLY(ActivityGetNextRecord)             \
+  APPLY(ActivityGetNumDroppedRecords)      \
   APPLY(ActivityPopExternalCorrelationId)  \
   APPLY(ActivityPushExternalCorrelationId) \
-  APPLY(ActivityRegisterCallbacks)    \
-  APPLY(GetCallbackName)              \
-  APPLY(GetResultString)              \
-  APPLY(GetTimestamp)                 \
-  APPLY(GetVersion)                   \
-  APPLY(Subscribe)                    \
+  APPLY(ActivityRegisterCallbacks)         \
+  APPLY(GetCallbackName)                   \
+  APPLY(GetResultString)                   \
+  APPLY(GetTimestamp)                      \
+  APPLY(GetVersion)                        \
+  APPLY(Subscribe)                         \
   APPLY(Unsubscribe)
 
 // Functions that are missing in some: nullptr there.
@@ -42,8 +42,9 @@ struct CuptiApi {
   std::string path;      // Of the library, as the loader knows it.
 };
 
-// Finds libcupti: the one that is in the process already, else the one that TP_CUPTI names, else the loader's and the usual places.
-// False if there is none or it lacks a function: `reason` then says in one line what to do. The library stays loaded.
+// Finds libcupti: the one that is in the process already, else the one that TP_CUPTI names, else
+// the loader's and the usual places. False if there is none or it lacks a function: `reason` then
+// says in one line what to do. The library stays loaded.
 bool LoadCupti(CuptiApi* api, std::string* reason);
 
 }  // namespace tp::collect

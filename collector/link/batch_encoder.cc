@@ -35,10 +35,11 @@ class ColumnWriter {
   protozero::pbf_writer message_;
 };
 
-// end - start as CUPTI gave them, wrapping: whatever they are, the daemon gets the same two numbers back.
+// end - start as CUPTI gave them, wrapping: whatever they are, the daemon gets the same two numbers
+// back.
 uint64_t Duration(int64_t start_ns, int64_t end_ns) {
-  return ZigZag(static_cast<int64_t>(static_cast<uint64_t>(end_ns) -
-                                     static_cast<uint64_t>(start_ns)));
+  return ZigZag(
+      static_cast<int64_t>(static_cast<uint64_t>(end_ns) - static_cast<uint64_t>(start_ns)));
 }
 
 }  // namespace

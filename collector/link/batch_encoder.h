@@ -19,7 +19,8 @@ struct EncodedBatch {
   std::string frame;
 };
 
-// Collects events until Finish; keeps its memory from batch to batch. Not thread-safe: the collector thread's own.
+// Collects events until Finish; keeps its memory from batch to batch. Not thread-safe: the
+// collector thread's own.
 class BatchEncoder {
  public:
   // A range that is over and was not sent before.

@@ -46,8 +46,10 @@ Work Kernel(int64_t start_ns, int64_t end_ns, uint32_t correlation, StringId nam
 
 TEST(BatchEncoder, KernelsComeOutAsTheyWentIn) {
   BatchEncoder encoder;
-  encoder.AddWork(EventKind::kKernel, Kernel(1'700'000'000'000'000'000, 1'700'000'000'000'000'500, 10, 1));
-  encoder.AddWork(EventKind::kKernel, Kernel(1'699'999'999'999'999'000, 1'700'000'000'000'000'000, 9, 2));
+  encoder.AddWork(EventKind::kKernel,
+                  Kernel(1'700'000'000'000'000'000, 1'700'000'000'000'000'500, 10, 1));
+  encoder.AddWork(EventKind::kKernel,
+                  Kernel(1'699'999'999'999'999'000, 1'700'000'000'000'000'000, 9, 2));
   EncodedBatch encoded = encoder.Finish(5, 2);
   EXPECT_EQ(encoded.sequence, 5u);
   EXPECT_EQ(encoded.last_string, 2u);
@@ -131,7 +133,8 @@ TEST(BatchEncoder, EveryKindOfEventHasItsColumns) {
   EXPECT_EQ(encoded.counts[EventKind::kLaunchOperation], 1u);
 
   wire::Batch batch = Parse(encoded);
-  EXPECT_EQ(Undelta(batch.operations().id_delta())[0], static_cast<int64_t>((uint64_t{3} << 40) | 1));
+  EXPECT_EQ(Undelta(batch.operations().id_delta())[0],
+            static_cast<int64_t>((uint64_t{3} << 40) | 1));
   EXPECT_EQ(batch.operations().duration_ns(0), 150);
   EXPECT_EQ(batch.operations().kind(0), static_cast<uint32_t>('o'));
   EXPECT_EQ(batch.operations().form_size(), 0);

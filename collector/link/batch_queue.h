@@ -1,5 +1,5 @@
-// The batches that no daemon has acknowledged yet, in order, within a bound: when they no longer fit, the oldest whole batches go and
-// are counted.
+// The batches that no daemon has acknowledged yet, in order, within a bound: when they no longer
+// fit, the oldest whole batches go and are counted.
 #ifndef COLLECTOR_LINK_BATCH_QUEUE_H_
 #define COLLECTOR_LINK_BATCH_QUEUE_H_
 
@@ -20,7 +20,8 @@ class BatchQueue {
   // Sequence numbers must grow by one from batch to batch.
   void Push(EncodedBatch batch);
 
-  // The next batch to send on this connection, or nullptr. Valid until the next call of a non-const function.
+  // The next batch to send on this connection, or nullptr. Valid until the next call of a non-const
+  // function.
   const EncodedBatch* NextToSend() const;
   void MarkSent();
 
@@ -38,7 +39,8 @@ class BatchQueue {
   const EventCounts& acknowledged() const { return acknowledged_; }
 
  private:
-  // A batch that was let go after it was sent and before it was acknowledged: lost only if the connection breaks first.
+  // A batch that was let go after it was sent and before it was acknowledged: lost only if the
+  // connection breaks first.
   struct SentAndGone {
     uint64_t sequence;
     EventCounts counts;

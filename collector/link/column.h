@@ -1,4 +1,5 @@
-// One column of a batch while it is being filled: varints, packed as protobuf packs a repeated field.
+// One column of a batch while it is being filled: varints, packed as protobuf packs a repeated
+// field.
 #ifndef COLLECTOR_LINK_COLUMN_H_
 #define COLLECTOR_LINK_COLUMN_H_
 
@@ -51,8 +52,8 @@ inline uint64_t ZigZag(int64_t value) {
   return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
 }
 
-// A column whose rows are often all the same (device, context, thread): then it is sent as the one value, and a column of zeros
-// not at all.
+// A column whose rows are often all the same (device, context, thread): then it is sent as the one
+// value, and a column of zeros not at all.
 class ValueColumn {
  public:
   void Append(uint64_t value) {
@@ -86,7 +87,8 @@ class ValueColumn {
   bool varied_ = false;
 };
 
-// A column of differences to the row before. Differences wrap around like unsigned numbers, so that any value can travel.
+// A column of differences to the row before. Differences wrap around like unsigned numbers, so that
+// any value can travel.
 class DeltaColumn {
  public:
   void Append(uint64_t value) {

@@ -45,8 +45,7 @@ uint64_t VarintIn(protozero::data_view message, uint32_t field) {
   uint64_t value = 0;
   protozero::pbf_reader reader(message);
   while (reader.next()) {
-    if (reader.tag_and_type() ==
-        protozero::tag_and_type(field, protozero::pbf_wire_type::varint)) {
+    if (reader.tag_and_type() == protozero::tag_and_type(field, protozero::pbf_wire_type::varint)) {
       value = reader.get_uint64();
     } else {
       reader.skip();

@@ -1,5 +1,6 @@
-// The connection to the daemon: connects when there is one, says hello, sends strings and batches, takes commands. Whatever happens
-// to the daemon, the collector only sees that batches stay in the queue.
+// The connection to the daemon: connects when there is one, says hello, sends strings and batches,
+// takes commands. Whatever happens to the daemon, the collector only sees that batches stay in the
+// queue.
 #ifndef COLLECTOR_LINK_DAEMON_LINK_H_
 #define COLLECTOR_LINK_DAEMON_LINK_H_
 
@@ -20,8 +21,8 @@ enum class GoodbyeReason : uint8_t { kExit = 1, kDetached = 2 };
 // Never blocks; all work is done in Pump. Not thread-safe: the collector thread's own.
 class DaemonLink {
  public:
-  // `hello` and `status` return the encoded messages of proto/wire.proto, made when a connection begins. The queue and the strings
-  // outlive the link.
+  // `hello` and `status` return the encoded messages of proto/wire.proto, made when a connection
+  // begins. The queue and the strings outlive the link.
   struct Messages {
     std::function<std::string()> hello;
     std::function<std::string()> status;
@@ -31,12 +32,14 @@ class DaemonLink {
   DaemonLink(const DaemonLink&) = delete;
   DaemonLink& operator=(const DaemonLink&) = delete;
 
-  // Connects if that is due, reads commands, writes what the socket takes. `now_ns` is CLOCK_MONOTONIC.
+  // Connects if that is due, reads commands, writes what the socket takes. `now_ns` is
+  // CLOCK_MONOTONIC.
   void Pump(int64_t now_ns);
   // Lets the next Pump connect at once, however long ago the last try was.
   void HurryConnect() { next_connect_ns_ = 0; }
 
-  // Sleeps until the daemon has said something, or the socket takes more, or `timeout_ms` have passed.
+  // Sleeps until the daemon has said something, or the socket takes more, or `timeout_ms` have
+  // passed.
   void WaitForDaemon(int timeout_ms) const;
 
   // Sends a Status message; without a connection it is left out (a connection begins with one).
@@ -78,12 +81,12 @@ class DaemonLink {
   Messages messages_;
 
   int fd_ = -1;
-  uint64_t inode_ = 0;           // Of fd_: a program that closes all its descriptors closes ours too.
+  uint64_t inode_ = 0;  // Of fd_: a program that closes all its descriptors closes ours too.
   int64_t next_connect_ns_ = 0;
   std::string in_;
-  std::string out_;              // Being written, from out_offset_ on.
+  std::string out_;  // Being written, from out_offset_ on.
   size_t out_offset_ = 0;
-  std::string urgent_;           // Frames that go before the next batch.
+  std::string urgent_;  // Frames that go before the next batch.
   StringId strings_sent_ = 0;
   std::optional<uint64_t> flush_done_;  // Sent when the queue has been.
   std::optional<GoodbyeReason> goodbye_;

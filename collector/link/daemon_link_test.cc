@@ -240,9 +240,9 @@ TEST_F(DaemonLinkTest, GoodbyeIsLastAndAllIsSettledWhenAcknowledged) {
 TEST_F(DaemonLinkTest, NonsenseFromTheDaemonEndsTheConnectionAndNothingElse) {
   for (const std::string& nonsense :
        {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12),  // No varint.
-        std::string("\xff\xff\xff\x7f", 4),                                  // Too long.
-        std::string("\x02\x0a\x7f", 3),                                      // A field beyond the end.
-        std::string("\x01\x07", 2)}) {                                       // A wire type that there is not.
+        std::string("\xff\xff\xff\x7f", 4),                                   // Too long.
+        std::string("\x02\x0a\x7f", 3),  // A field beyond the end.
+        std::string("\x01\x07", 2)}) {   // A wire type that there is not.
     daemon_.Listen();
     Push(queue_.oldest_sequence());
     now_ns_ += 20'000'000'000;

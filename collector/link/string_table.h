@@ -1,4 +1,5 @@
-// The process's texts by number, as the wire sends them: each distinct text once, ids from 1 on in order of first use.
+// The process's texts by number, as the wire sends them: each distinct text once, ids from 1 on in
+// order of first use.
 #ifndef COLLECTOR_LINK_STRING_TABLE_H_
 #define COLLECTOR_LINK_STRING_TABLE_H_
 
@@ -11,7 +12,8 @@
 
 namespace tp::collect {
 
-// Bounded: when `limit_bytes` of text are held, further new texts all become "(other)". Not thread-safe: the collector thread's own.
+// Bounded: when `limit_bytes` of text are held, further new texts all become "(other)". Not
+// thread-safe: the collector thread's own.
 class StringTable {
  public:
   explicit StringTable(size_t limit_bytes = 8 << 20);
@@ -41,8 +43,8 @@ class StringTable {
 
   size_t limit_bytes_;
   std::vector<char> texts_;
-  std::vector<Entry> entries_;    // Entry of id i is entries_[i - 1].
-  std::vector<StringId> slots_;   // Open addressing; 0: free. The size is a power of two.
+  std::vector<Entry> entries_;   // Entry of id i is entries_[i - 1].
+  std::vector<StringId> slots_;  // Open addressing; 0: free. The size is a power of two.
   StringId other_ = 0;
   uint64_t overflowed_ = 0;
 };

@@ -14,7 +14,9 @@ static_assert(sizeof(nvtxRangeId_t) == sizeof(uint64_t));
 
 constexpr size_t kWideBytes = 8192;
 
-const Domain* DomainOf(nvtxDomainHandle_t handle) { return reinterpret_cast<const Domain*>(handle); }
+const Domain* DomainOf(nvtxDomainHandle_t handle) {
+  return reinterpret_cast<const Domain*>(handle);
+}
 
 int PushText(const Domain* domain, const RangeText& text) {
   ThreadOperations* thread = ThreadOperations::Current();
@@ -58,7 +60,8 @@ auto WithAttributes(const nvtxEventAttributes_t* attributes, Use&& use) {
     case NVTX_MESSAGE_TYPE_UNICODE:
       return WithWide(attributes->message.unicode, use);
     case NVTX_MESSAGE_TYPE_REGISTERED:
-      return use(RangeText{{}, reinterpret_cast<const RegisteredText*>(attributes->message.registered)});
+      return use(
+          RangeText{{}, reinterpret_cast<const RegisteredText*>(attributes->message.registered)});
     default:
       return use(RangeText{});
   }
@@ -91,17 +94,15 @@ void NVTX_API RangeEnd(nvtxRangeId_t id) { EndRange(id); }
 // The core2 module: named domains and registered strings.
 
 int NVTX_API DomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* attributes) {
-  return WithAttributes(attributes, [domain](const RangeText& text) {
-    return PushText(DomainOf(domain), text);
-  });
+  return WithAttributes(
+      attributes, [domain](const RangeText& text) { return PushText(DomainOf(domain), text); });
 }
 int NVTX_API DomainRangePop(nvtxDomainHandle_t domain) { return PopIn(DomainOf(domain)); }
 
 nvtxRangeId_t NVTX_API DomainRangeStartEx(nvtxDomainHandle_t domain,
                                           const nvtxEventAttributes_t* attributes) {
-  return WithAttributes(attributes, [domain](const RangeText& text) {
-    return StartText(DomainOf(domain), text);
-  });
+  return WithAttributes(
+      attributes, [domain](const RangeText& text) { return StartText(DomainOf(domain), text); });
 }
 void NVTX_API DomainRangeEnd(nvtxDomainHandle_t, nvtxRangeId_t id) { EndRange(id); }
 
@@ -119,12 +120,15 @@ nvtxStringHandle_t NVTX_API DomainRegisterStringW(nvtxDomainHandle_t, const wcha
   return WithWide(text, [](const RangeText& range) { return HandleOf(RegisterText(range.text)); });
 }
 nvtxDomainHandle_t NVTX_API DomainCreateA(const char* name) {
-  return WithAscii(name, [](const RangeText& range) { return HandleOf(RegisterDomain(range.text)); });
+  return WithAscii(name,
+                   [](const RangeText& range) { return HandleOf(RegisterDomain(range.text)); });
 }
 nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) {
-  return WithWide(name, [](const RangeText& range) { return HandleOf(RegisterDomain(range.text)); });
+  return WithWide(name,
+                  [](const RangeText& range) { return HandleOf(RegisterDomain(range.text)); });
 }
-void NVTX_API DomainDestroy(nvtxDomainHandle_t) {}  // Its ranges may still be on their way to the daemon.
+void NVTX_API DomainDestroy(nvtxDomainHandle_t) {
+}  // Its ranges may still be on their way to the daemon.
 
 struct Replacement {
   unsigned int id;

@@ -1,5 +1,6 @@
-// Makes NVTX's ranges operations of the calling thread (operation/thread_operations.h). NVTX is header-only: each module of a program
-// asks on its own, at its first NVTX call (NVTX 3: NVTX_INJECTION64_PATH, InitializeInjectionNvtx2).
+// Makes NVTX's ranges operations of the calling thread (operation/thread_operations.h). NVTX is
+// header-only: each module of a program asks on its own, at its first NVTX call (NVTX 3:
+// NVTX_INJECTION64_PATH, InitializeInjectionNvtx2).
 #ifndef COLLECTOR_OPERATION_NVTX_LISTENER_H_
 #define COLLECTOR_OPERATION_NVTX_LISTENER_H_
 
@@ -10,8 +11,8 @@ namespace tp::collect {
 // NvtxGetExportTableFunc_t of nvtx3/nvtxDetail/nvtxTypes.h.
 using NvtxGetExportTable = const void* (*)(uint32_t export_table_id);
 
-// Puts our functions into one module's tables. False if it has none that we know: NVTX then goes on without us. Any thread, also at
-// the same time for several modules.
+// Puts our functions into one module's tables. False if it has none that we know: NVTX then goes on
+// without us. Any thread, also at the same time for several modules.
 bool ListenToNvtx(NvtxGetExportTable get_export_table);
 
 }  // namespace tp::collect

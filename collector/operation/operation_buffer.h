@@ -1,5 +1,5 @@
-// The way of a thread's range events to the collector thread: a ring of bytes with one writer (the application's thread) and one
-// reader (the collector thread), without locks.
+// The way of a thread's range events to the collector thread: a ring of bytes with one writer (the
+// application's thread) and one reader (the collector thread), without locks.
 #ifndef COLLECTOR_OPERATION_OPERATION_BUFFER_H_
 #define COLLECTOR_OPERATION_OPERATION_BUFFER_H_
 
@@ -15,21 +15,21 @@ class RegisteredText;
 class Domain;
 
 enum class OperationEventType : uint8_t {
-  kSkip,        // Unused bytes up to the ring's end.
-  kPush,        // Begins a range in the thread's nesting; its text follows the record.
-  kPop,         // Ends one.
-  kStart,       // Begins an asynchronous range; its text follows the record.
-  kEnd,         // Ends one, perhaps another thread's.
+  kSkip,   // Unused bytes up to the ring's end.
+  kPush,   // Begins a range in the thread's nesting; its text follows the record.
+  kPop,    // Ends one.
+  kStart,  // Begins an asynchronous range; its text follows the record.
+  kEnd,    // Ends one, perhaps another thread's.
 };
 
 // One event. Padded to whole records of 8 bytes in the ring.
 struct OperationEvent {
-  uint32_t bytes;              // Of the whole record.
+  uint32_t bytes;  // Of the whole record.
   OperationEventType type;
   uint8_t reserved;
-  uint16_t text_bytes;         // That follow; 0 where `text` is used.
+  uint16_t text_bytes;  // That follow; 0 where `text` is used.
   uint64_t id;
-  int64_t time_ns;             // CLOCK_MONOTONIC.
+  int64_t time_ns;  // CLOCK_MONOTONIC.
   // Of kPush and kStart alone:
   const Domain* domain;
   const RegisteredText* text;
@@ -39,13 +39,15 @@ static_assert(kEndEventBytes % 8 == 0 && sizeof(OperationEvent) % 8 == 0);
 
 class OperationBuffer {
  public:
-  // Bytes that `memory` must have beyond `capacity`: a reader may look that far behind the ring's end.
+  // Bytes that `memory` must have beyond `capacity`: a reader may look that far behind the ring's
+  // end.
   static constexpr uint32_t kSlackBytes = kEndEventBytes;
 
   // `memory` outlives the buffer; `capacity` is a power of two.
   OperationBuffer(char* memory, uint32_t capacity) : memory_(memory), capacity_(capacity) {}
 
-  // Writer. Appends a beginning event with its text if, after it, `ends_to_come` end events have room as well; else false.
+  // Writer. Appends a beginning event with its text if, after it, `ends_to_come` end events have
+  // room as well; else false.
   bool Begin(const OperationEvent& event, std::string_view text, uint32_t ends_to_come) {
     uint32_t bytes = (sizeof(OperationEvent) + text.size() + 7) & ~7u;
     // Either kind of record may have to leave bytes unused before the ring's end.
@@ -61,8 +63,8 @@ class OperationBuffer {
     return true;
   }
 
-  // Writer. Appends an end event that leaves room for `ends_to_come` further ones; else false. Cannot fail for a range whose
-  // Begin kept room for it.
+  // Writer. Appends an end event that leaves room for `ends_to_come` further ones; else false.
+  // Cannot fail for a range whose Begin kept room for it.
   bool End(OperationEventType type, uint64_t id, int64_t time_ns, uint32_t ends_to_come) {
     if (!HasRoom((uint64_t{ends_to_come} + 2) * kEndEventBytes)) return false;
     char* place = Place(kEndEventBytes);
@@ -79,7 +81,8 @@ class OperationBuffer {
   // Writer: more than half full. The reader should be woken.
   bool HalfFull() const { return written_local_ - read_seen_ > capacity_ / 2; }
 
-  // Reader. Calls `visit(const OperationEvent&, std::string_view text)` for what was written so far.
+  // Reader. Calls `visit(const OperationEvent&, std::string_view text)` for what was written so
+  // far.
   template <typename Visit>
   void Drain(Visit&& visit) {
     uint64_t written = written_.load(std::memory_order_acquire);
@@ -113,7 +116,8 @@ class OperationBuffer {
     uint32_t position = written_local_ & (capacity_ - 1);
     uint32_t left = capacity_ - position;
     if (left < bytes) {
-      // The ring's last bytes may be fewer than an end event: the fields read of a skip record are its first eight.
+      // The ring's last bytes may be fewer than an end event: the fields read of a skip record are
+      // its first eight.
       uint32_t skip = left;
       memcpy(memory_ + position, &skip, sizeof(skip));
       memset(memory_ + position + 4, static_cast<int>(OperationEventType::kSkip), 4);

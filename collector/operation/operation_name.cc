@@ -23,7 +23,8 @@ bool TakeNumber(std::string_view* rest, int64_t* number) {
   return true;
 }
 
-// A list in brackets, which may hold lists, of numbers, commas, blanks (and parentheses, as pairs are written).
+// A list in brackets, which may hold lists, of numbers, commas, blanks (and parentheses, as pairs
+// are written).
 bool TakeList(std::string_view* rest, std::string_view* list) {
   int depth = 0;
   for (size_t i = 0; i < rest->size(); ++i) {

@@ -17,7 +17,8 @@ TEST(OperationName, APlainTextIsAUsersRange) {
 
 TEST(OperationName, EmitNvtxFormIsAnOperation) {
   OperationName name = ReadOperationName(
-      "aten::addmm, seq = 12, op_id = 345, sizes = [[128], [64, 32], []], input_op_ids = [(1,0), (2,1)]");
+      "aten::addmm, seq = 12, op_id = 345, sizes = [[128], [64, 32], []], input_op_ids = [(1,0), "
+      "(2,1)]");
   EXPECT_EQ(name.name, "aten::addmm");
   EXPECT_EQ(name.kind, 'o');
   EXPECT_EQ(name.shapes, "[[128], [64, 32], []]");
@@ -42,8 +43,8 @@ TEST(OperationName, ANameMayHoldCommas) {
 TEST(OperationName, WhatOnlyBeginsLikeTheFormIsANameWhole) {
   for (const char* text :
        {"aten::mm, seq = ", "aten::mm, seq = x", "aten::mm, seq = 1, sizes = [[2]",
-        "aten::mm, seq = 1 and more", ", seq = 1",
-        "aten::mm, sizes = [[a]]", "aten::mm, seq = 99999999999999999999"}) {
+        "aten::mm, seq = 1 and more", ", seq = 1", "aten::mm, sizes = [[a]]",
+        "aten::mm, seq = 99999999999999999999"}) {
     EXPECT_EQ(ReadOperationName(text).name, text);
     EXPECT_EQ(ReadOperationName(text).kind, 'u') << text;
   }

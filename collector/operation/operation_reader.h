@@ -1,4 +1,5 @@
-// The collector thread's end of the range events: pairs begins with ends, reads the names, and hands whole operations on.
+// The collector thread's end of the range events: pairs begins with ends, reads the names, and
+// hands whole operations on.
 #ifndef COLLECTOR_OPERATION_OPERATION_READER_H_
 #define COLLECTOR_OPERATION_OPERATION_READER_H_
 
@@ -22,11 +23,12 @@ class OperationReader {
   OperationReader(StringTable* strings, BatchEncoder* encoder)
       : strings_(strings), encoder_(encoder) {}
 
-  // Takes what all threads have recorded so far. `batch_full` is called now and then, so that the batch can be sent off when it has
-  // grown enough.
+  // Takes what all threads have recorded so far. `batch_full` is called now and then, so that the
+  // batch can be sent off when it has grown enough.
   void Read(void (*batch_full)(void*), void* user);
 
-  // The innermost range that is open on the thread with this serial number, as far as it was read; 0: none.
+  // The innermost range that is open on the thread with this serial number, as far as it was read;
+  // 0: none.
   uint64_t Innermost(uint64_t serial) const;
 
   // Sends the begins of the ranges that are open and have not been sent.

@@ -93,9 +93,7 @@ size_t WideToUtf8(const wchar_t* text, char* out, size_t capacity) {
   return length;
 }
 
-const RegisteredText* RegisterText(std::string_view text) {
-  return Register<RegisteredText>(text);
-}
+const RegisteredText* RegisterText(std::string_view text) { return Register<RegisteredText>(text); }
 
 const Domain* RegisterDomain(std::string_view name) { return Register<Domain>(name); }
 

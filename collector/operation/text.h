@@ -1,5 +1,6 @@
-// Texts that the program hands to NVTX once and names by a handle ever after: domains and registered strings. A handle is the object's
-// address; objects live for ever, since NVTX lets a program use a handle at any time.
+// Texts that the program hands to NVTX once and names by a handle ever after: domains and
+// registered strings. A handle is the object's address; objects live for ever, since NVTX lets a
+// program use a handle at any time.
 #ifndef COLLECTOR_OPERATION_TEXT_H_
 #define COLLECTOR_OPERATION_TEXT_H_
 
@@ -18,8 +19,8 @@ inline constexpr size_t kLongestText = 16000;
 // The part of `text` that is kept.
 std::string_view CutText(const char* text);
 
-// Wide text as UTF-8, cut likewise: writes at most `capacity` bytes to `out`, returns how many. Lone surrogates and numbers that are
-// no code points become U+FFFD.
+// Wide text as UTF-8, cut likewise: writes at most `capacity` bytes to `out`, returns how many.
+// Lone surrogates and numbers that are no code points become U+FFFD.
 size_t WideToUtf8(const wchar_t* text, char* out, size_t capacity);
 
 class RegisteredText {
@@ -48,8 +49,9 @@ class Domain {
   std::string name_;
 };
 
-// The one object for each text, made at its first use. Takes a lock and may allocate: registering is not a hot path. Bounded: after
-// 65,536 texts, or when memory is short, returns the one for "(other)". Any thread.
+// The one object for each text, made at its first use. Takes a lock and may allocate: registering
+// is not a hot path. Bounded: after 65,536 texts, or when memory is short, returns the one for
+// "(other)". Any thread.
 const RegisteredText* RegisterText(std::string_view text);
 const Domain* RegisterDomain(std::string_view name);
 

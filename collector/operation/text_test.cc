@@ -19,8 +19,11 @@ TEST(Text, WideTextBecomesUtf8) {
 }
 
 TEST(Text, WhatIsNoCodePointIsReplaced) {
-  const wchar_t text[] = {L'a', static_cast<wchar_t>(0xd800), static_cast<wchar_t>(0x7fffffff), L'b', 0};
-  EXPECT_EQ(Utf8(text), "a\xef\xbf\xbd\xef\xbf\xbd" "b");
+  const wchar_t text[] = {L'a', static_cast<wchar_t>(0xd800), static_cast<wchar_t>(0x7fffffff),
+                          L'b', 0};
+  EXPECT_EQ(Utf8(text),
+            "a\xef\xbf\xbd\xef\xbf\xbd"
+            "b");
 }
 
 TEST(Text, WideTextThatDoesNotFitIsCutBetweenCharacters) {

@@ -11,7 +11,8 @@
 namespace tp::collect {
 namespace {
 
-// Buffers are large while threads are few, so that a burst of ranges fits, and small when there are many.
+// Buffers are large while threads are few, so that a burst of ranges fits, and small when there are
+// many.
 constexpr uint32_t kLargeBuffer = 512 << 10;
 constexpr uint32_t kMiddleBuffer = 128 << 10;
 constexpr uint32_t kSmallBuffer = 32 << 10;
@@ -21,7 +22,8 @@ constexpr int kSerialShift = 40;
 // Marks a thread that has no state and will get none.
 constexpr uintptr_t kNone = 1;
 
-// Set up once by the first thread that has a range; initial-exec: one instruction to read, no allocation behind it.
+// Set up once by the first thread that has a range; initial-exec: one instruction to read, no
+// allocation behind it.
 __attribute__((tls_model("initial-exec"))) thread_local ThreadOperations* t_operations = nullptr;
 
 pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
@@ -129,7 +131,8 @@ int ThreadOperations::Push(const Domain* domain, const RangeText& text) {
   range.recorded = Record(OperationEventType::kPush, id, domain, text);
   recorded_depth_ += range.recorded;
   foreign_ += stack_[0].domain != domain;
-  // Also for a range that could not be recorded: its device work is then of an operation that is not known, not of another.
+  // Also for a range that could not be recorded: its device work is then of an operation that is
+  // not known, not of another.
   const LaunchCorrelation* correlation =
       ThreadOperationsList::correlation_.load(std::memory_order_acquire);
   if (correlation != nullptr) {
@@ -159,7 +162,8 @@ int ThreadOperations::Pop(const Domain* domain) {
   return DepthIn(domain);
 }
 
-// Mostly the innermost one; but ranges of different domains need not end in the order of their nesting.
+// Mostly the innermost one; but ranges of different domains need not end in the order of their
+// nesting.
 void ThreadOperations::Remove(uint32_t index) {
   const LaunchCorrelation* correlation =
       ThreadOperationsList::correlation_.load(std::memory_order_acquire);
@@ -215,10 +219,12 @@ ThreadOperations* ThreadOperationsList::Create() {
   pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, &ThreadEnds) == 0; });
   size_t used = memory_.load(std::memory_order_relaxed);
   uint32_t buffer_bytes = BufferBytes(used, memory_limit_);
-  // The stack is address space alone until it is used: a page holds more ranges than most threads ever nest.
+  // The stack is address space alone until it is used: a page holds more ranges than most threads
+  // ever nest.
   size_t stack_bytes = ThreadOperations::kDeepest * sizeof(ThreadOperations::OpenRange);
   size_t head_bytes =
-      (sizeof(ThreadOperations) + buffer_bytes + OperationBuffer::kSlackBytes + 4095) & ~size_t{4095};
+      (sizeof(ThreadOperations) + buffer_bytes + OperationBuffer::kSlackBytes + 4095) &
+      ~size_t{4095};
   size_t bytes = head_bytes + stack_bytes;
   void* memory = MAP_FAILED;
   if (g_key_made && used + buffer_bytes <= memory_limit_) {
@@ -232,10 +238,10 @@ ThreadOperations* ThreadOperationsList::Create() {
   }
   memory_.fetch_add(buffer_bytes, std::memory_order_relaxed);
   char* base = static_cast<char*>(memory);
-  auto* thread = new (memory) ThreadOperations(
-      gettid(), next_serial_.fetch_add(1, std::memory_order_relaxed),
-      base + sizeof(ThreadOperations), buffer_bytes,
-      reinterpret_cast<ThreadOperations::OpenRange*>(base + head_bytes), bytes);
+  auto* thread = new (memory)
+      ThreadOperations(gettid(), next_serial_.fetch_add(1, std::memory_order_relaxed),
+                       base + sizeof(ThreadOperations), buffer_bytes,
+                       reinterpret_cast<ThreadOperations::OpenRange*>(base + head_bytes), bytes);
   thread->next_ = head_.load(std::memory_order_relaxed);
   while (!head_.compare_exchange_weak(thread->next_, thread, std::memory_order_release,
                                       std::memory_order_relaxed)) {
@@ -260,7 +266,8 @@ bool ThreadOperationsList::Unlink(ThreadOperations* previous, ThreadOperations* 
   return head_.compare_exchange_strong(expected, thread->next_, std::memory_order_acq_rel);
 }
 
-// Runs on the thread that ends, among its other destructors: one that still pushes ranges after it gets a new state.
+// Runs on the thread that ends, among its other destructors: one that still pushes ranges after it
+// gets a new state.
 void ThreadOperationsList::ThreadEnds(void* thread) {
   auto* operations = static_cast<ThreadOperations*>(thread);
   t_operations = nullptr;

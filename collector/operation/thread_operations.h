@@ -1,7 +1,9 @@
-// The open ranges of each application thread, and the way of its range events to the collector thread.
+// The open ranges of each application thread, and the way of its range events to the collector
+// thread.
 //
-// The functions that applications' threads run take no shared lock, allocate nothing (but each thread's own state, once) and make no
-// system call (but to wake the collector thread when a buffer is half full).
+// The functions that applications' threads run take no shared lock, allocate nothing (but each
+// thread's own state, once) and make no system call (but to wake the collector thread when a buffer
+// is half full).
 #ifndef COLLECTOR_OPERATION_THREAD_OPERATIONS_H_
 #define COLLECTOR_OPERATION_THREAD_OPERATIONS_H_
 
@@ -30,10 +32,12 @@ struct LaunchCorrelation {
   int64_t (*now_ns)();  // CUPTI's clock.
 };
 
-// One thread's. Made at the thread's first range, given back by the collector thread after the thread's end.
+// One thread's. Made at the thread's first range, given back by the collector thread after the
+// thread's end.
 class ThreadOperations {
  public:
-  // The calling thread's; nullptr when the bound on memory is reached, or in a process that is not collected from.
+  // The calling thread's; nullptr when the bound on memory is reached, or in a process that is not
+  // collected from.
   static ThreadOperations* Current();
 
   // Begins a range in the nesting of the thread; returns its depth within its domain, from 0 on.
@@ -44,13 +48,18 @@ class ThreadOperations {
   uint64_t Start(const Domain* domain, const RangeText& text);
   void End(uint64_t id);
 
-  // Makes CUPTI's stack of this thread hold the ranges that are open now, when capturing has begun since they were pushed.
+  // Makes CUPTI's stack of this thread hold the ranges that are open now, when capturing has begun
+  // since they were pushed.
   void CorrelateOpenRanges();
 
-  // Since when (CUPTI's clock) CUPTI's stack of this thread has been right in the present capture; INT64_MAX: not yet. And the innermost
-  // range that was open until then; 0: none. Any thread.
-  int64_t correlated_since_ns() const { return correlated_since_ns_.load(std::memory_order_acquire); }
-  uint64_t uncorrelated_operation() const { return uncorrelated_operation_.load(std::memory_order_relaxed); }
+  // Since when (CUPTI's clock) CUPTI's stack of this thread has been right in the present capture;
+  // INT64_MAX: not yet. And the innermost range that was open until then; 0: none. Any thread.
+  int64_t correlated_since_ns() const {
+    return correlated_since_ns_.load(std::memory_order_acquire);
+  }
+  uint64_t uncorrelated_operation() const {
+    return uncorrelated_operation_.load(std::memory_order_relaxed);
+  }
 
   pid_t thread_id() const { return thread_id_; }
   // Serial number of the thread; the upper bits of its ranges' ids.
@@ -67,7 +76,8 @@ class ThreadOperations {
     const Domain* domain;
     bool recorded;  // Its begin is in the buffer.
   };
-  // A program that pushes and never pops fills this once; what is deeper is not recorded, and counted.
+  // A program that pushes and never pops fills this once; what is deeper is not recorded, and
+  // counted.
   static constexpr uint32_t kDeepest = 32768;
 
   ThreadOperations(pid_t thread_id, uint64_t serial, char* buffer, uint32_t buffer_bytes,
@@ -84,10 +94,11 @@ class ThreadOperations {
   uint64_t next_id_;
   uint32_t depth_ = 0;
   uint32_t recorded_depth_ = 0;
-  uint32_t deeper_ = 0;            // Pushes beyond kDeepest.
-  uint32_t foreign_ = 0;           // Of stack_: ranges of another domain than the outermost one's.
-  uint32_t correlation_epoch_ = 0; // Of the capture that CUPTI's stack of this thread belongs to; 0: none.
-  uint32_t correlated_ = 0;        // Ranges on CUPTI's stack of this thread.
+  uint32_t deeper_ = 0;   // Pushes beyond kDeepest.
+  uint32_t foreign_ = 0;  // Of stack_: ranges of another domain than the outermost one's.
+  uint32_t correlation_epoch_ =
+      0;  // Of the capture that CUPTI's stack of this thread belongs to; 0: none.
+  uint32_t correlated_ = 0;  // Ranges on CUPTI's stack of this thread.
   std::atomic<int64_t> correlated_since_ns_{INT64_MAX};
   std::atomic<uint64_t> uncorrelated_operation_{0};
   OpenRange* stack_;
@@ -101,10 +112,12 @@ class ThreadOperations {
 // All threads'. Static, since applications' threads come to it on their own.
 class ThreadOperationsList {
  public:
-  // Before the first Current(). `wake` is called (on an application's thread) when a buffer is half full.
+  // Before the first Current(). `wake` is called (on an application's thread) when a buffer is half
+  // full.
   static void Configure(size_t memory_limit_bytes, void (*wake)());
 
-  // Collector thread. Calls `visit(ThreadOperations&)` for each thread, and gives back those that have ended after it.
+  // Collector thread. Calls `visit(ThreadOperations&)` for each thread, and gives back those that
+  // have ended after it.
   template <typename Visit>
   static void ForEach(Visit&& visit) {
     ThreadOperations* previous = nullptr;
@@ -131,8 +144,8 @@ class ThreadOperationsList {
     }
   }
 
-  // From now on ranges push to and pop from CUPTI's stack; nullptr: no more. `correlation` lives for ever. The calling thread's open
-  // ranges are pushed at once, another's at its next range.
+  // From now on ranges push to and pop from CUPTI's stack; nullptr: no more. `correlation` lives
+  // for ever. The calling thread's open ranges are pushed at once, another's at its next range.
   static void SetLaunchCorrelation(const LaunchCorrelation* correlation);
 
   // Ranges that were not recorded, for want of room, so far.

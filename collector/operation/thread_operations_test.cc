@@ -36,7 +36,8 @@ struct Row {
   bool asynchronous;
 };
 
-// The reader's end, as the collector thread has it. Each test starts from what earlier ones have left, so it is drained first.
+// The reader's end, as the collector thread has it. Each test starts from what earlier ones have
+// left, so it is drained first.
 class ThreadOperationsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -316,9 +317,9 @@ TEST_F(ThreadOperationsTest, AForkedChildGoesOnAloneOrNotAtAll) {
     if (child == 0) {
       ThreadOperationsList::AfterForkInChild(keep);
       ThreadOperations* thread = ThreadOperations::Current();
-      bool right = keep ? thread != nullptr && thread->thread_id() == gettid() &&
-                              thread->Pop(nullptr) == 0
-                        : thread == nullptr;
+      bool right =
+          keep ? thread != nullptr && thread->thread_id() == gettid() && thread->Pop(nullptr) == 0
+               : thread == nullptr;
       _exit(right ? 0 : 1);
     }
     int status = 0;

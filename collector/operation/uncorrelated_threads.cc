@@ -19,7 +19,8 @@ void UncorrelatedThreads::Update(const OperationReader& operations, int64_t now_
     // One that has not told CUPTI has made no range since: what was read of it is as it was then.
     uint64_t operation = since_ns == INT64_MAX ? operations.Innermost(thread.serial())
                                                : thread.uncorrelated_operation();
-    found.push_back({thread.serial(), static_cast<uint32_t>(thread.thread_id()), operation, since_ns});
+    found.push_back(
+        {thread.serial(), static_cast<uint32_t>(thread.thread_id()), operation, since_ns});
   });
   if (begun_) {
     begun_ = false;
@@ -29,9 +30,8 @@ void UncorrelatedThreads::Update(const OperationReader& operations, int64_t now_
   }
   for (Thread& thread : threads_) {
     if (thread.until_ns != INT64_MAX) continue;
-    auto alive = std::find_if(found.begin(), found.end(), [&](const Thread& other) {
-      return other.serial == thread.serial;
-    });
+    auto alive = std::find_if(found.begin(), found.end(),
+                              [&](const Thread& other) { return other.serial == thread.serial; });
     thread.until_ns = alive != found.end() ? alive->until_ns : now_ns;
   }
   std::erase_if(threads_, [now_ns](const Thread& thread) {

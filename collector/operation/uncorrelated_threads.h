@@ -1,6 +1,6 @@
-// Threads that were in a range when capturing began. CUPTI's stack is a thread's own, so only the thread can tell CUPTI, and does at its next
-// range. What it launches before that belongs to the range that was innermost when capturing began: since it made no range, nothing can have
-// changed.
+// Threads that were in a range when capturing began. CUPTI's stack is a thread's own, so only the
+// thread can tell CUPTI, and does at its next range. What it launches before that belongs to the
+// range that was innermost when capturing began: since it made no range, nothing can have changed.
 #ifndef COLLECTOR_OPERATION_UNCORRELATED_THREADS_H_
 #define COLLECTOR_OPERATION_UNCORRELATED_THREADS_H_
 
@@ -11,7 +11,8 @@
 
 namespace tp::collect {
 
-// All times are of CUPTI's clock. Not thread-safe: the collector thread's own, but for Begin, which may come before that thread does.
+// All times are of CUPTI's clock. Not thread-safe: the collector thread's own, but for Begin, which
+// may come before that thread does.
 class UncorrelatedThreads {
  public:
   // Capturing has begun at `now_ns`: nothing is said of calls before it.
@@ -21,7 +22,8 @@ class UncorrelatedThreads {
     threads_.clear();
   }
 
-  // Whether Update has anything to find out: not, once all threads have told CUPTI and their calls have been read.
+  // Whether Update has anything to find out: not, once all threads have told CUPTI and their calls
+  // have been read.
   bool wanted() const { return begun_ || !threads_.empty(); }
   // To be called between a Read of the operations and the reading of calls.
   void Update(const OperationReader& operations, int64_t now_ns);

@@ -1,7 +1,9 @@
-// How fast the collector's thread turns CUPTI's records into batches, and how large they are on the wire.
+// How fast the collector's thread turns CUPTI's records into batches, and how large they are on the
+// wire.
 //
-// The records are laid out by the toolkit's own headers and walked by its own libcupti (which needs no GPU for that), through the
-// collector's ActivityReader and BatchEncoder: what happens to each record in a traced process, but for the write to the socket.
+// The records are laid out by the toolkit's own headers and walked by its own libcupti (which needs
+// no GPU for that), through the collector's ActivityReader and BatchEncoder: what happens to each
+// record in a traced process, but for the write to the socket.
 
 #include <benchmark/benchmark.h>
 #include <cupti.h>
@@ -74,7 +76,6 @@ class Records {
   std::vector<uint8_t> bytes_;
 };
 
-
 void Encode(benchmark::State& state, bool kernels, bool calls) {
   CuptiApi cupti;
   std::string reason;
@@ -93,7 +94,8 @@ void Encode(benchmark::State& state, bool kernels, bool calls) {
   ActivityReader reader(&cupti, &strings, &encoder, &uncorrelated);
   uint64_t events = 0, bytes = 0, sequence = 0;
   for (auto _ : state) {
-    reader.Read(records.buffer(), [](void*) {}, nullptr);
+    reader.Read(
+        records.buffer(), [](void*) {}, nullptr);
     events += encoder.rows();
     EncodedBatch batch = encoder.Finish(++sequence, strings.last_id());
     bytes += batch.frame.size();

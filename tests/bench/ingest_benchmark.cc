@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/model/clock_time.h"
 #include "analyzer/model/string_table.h"
+#include "analyzer/serve/session_store.h"
 #include "analyzer/summarize/summary.h"
 #include "analyzer/wire/batch_decoder.h"
 #include "analyzer/wire/framing.h"
@@ -27,7 +28,8 @@
 namespace tp {
 namespace {
 
-constexpr int kBatches = 200;
+// Enough for the summary to be full, as it is in a long job.
+constexpr int kBatches = 1500;
 constexpr int kOperationsPerStep = 100;
 constexpr int kStepsPerBatch = 4;
 constexpr int kLaunchesPerOperation = 3;
@@ -254,10 +256,12 @@ void AndDecoding(benchmark::State& state) {
 void AndSummarizing(benchmark::State& state) {
   const Stream& stream = TrainingLoop();
   std::vector<char> block(size_t{2} << 20);
+  const SummaryLimits limits =
+      StoreLimits::FromMegabytes(StoreLimits::kDefaultMegabytes).session.summary;
   for (auto _ : state) {
     StringTable strings;
     NameTable names(&strings);
-    Summary summary(&strings);
+    Summary summary(&strings, limits);
     Take(stream, Stage::kSummarize, &names, summary, block);
     if (summary.device_time_ns() == 0) abort();
     state.counters["summary_MiB"] =

@@ -1,7 +1,9 @@
-// What a range (nvtxRangePush + nvtxRangePop) costs the thread that makes it. Prints the ns of one pair: the median and the smallest of many
-// short bursts, with pauses between them in which a collector can read what was written, as in a program that does work.
+// What a range (nvtxRangePush + nvtxRangePop) costs the thread that makes it. Prints the ns of one
+// pair: the median and the smallest of many short bursts, with pauses between them in which a
+// collector can read what was written, as in a program that does work.
 //
-//   range_cost        (range_benchmark.sh runs it without a tool, with an empty one, and with the collector)
+//   range_cost        (range_benchmark.sh runs it without a tool, with an empty one, and with the
+//   collector)
 
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>

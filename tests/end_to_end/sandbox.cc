@@ -48,7 +48,8 @@ bool WaitUntil(Done&& done) {
 Program::Program(const Arguments& arguments, const Environment& environment,
                  const std::string& folder) {
   static int count = 0;
-  std::string base = folder + "/program-" + std::to_string(getpid()) + "-" + std::to_string(++count);
+  std::string base =
+      folder + "/program-" + std::to_string(getpid()) + "-" + std::to_string(++count);
   out_path_ = base + ".out";
   err_path_ = base + ".err";
   std::vector<char*> argv;
@@ -204,7 +205,8 @@ nlohmann::json Sandbox::Processes() {
 
 nlohmann::json Sandbox::ProcessOf(pid_t pid) {
   nlohmann::json processes = Processes();
-  const nlohmann::json& rows = processes.contains("rows") ? processes["rows"] : processes["processes"];
+  const nlohmann::json& rows =
+      processes.contains("rows") ? processes["rows"] : processes["processes"];
   for (const nlohmann::json& row : rows) {
     if (row["pid"] == pid) return row;
   }

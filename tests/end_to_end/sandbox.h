@@ -1,5 +1,6 @@
-// A place of its own for an end-to-end test: a folder, a socket, the built daemon, tools and collector, and programs run under them on the
-// simulated CUDA (or, with TP_TEST_CUDA_LIBRARIES set to a folder, on the CUDA there).
+// A place of its own for an end-to-end test: a folder, a socket, the built daemon, tools and
+// collector, and programs run under them on the simulated CUDA (or, with TP_TEST_CUDA_LIBRARIES set
+// to a folder, on the CUDA there).
 #ifndef TESTS_END_TO_END_SANDBOX_H_
 #define TESTS_END_TO_END_SANDBOX_H_
 
@@ -21,7 +22,8 @@ struct Result {
   std::string out, err;
 };
 
-// A running program with its outputs going to files. Killed and reaped at the latest when it goes out of scope.
+// A running program with its outputs going to files. Killed and reaped at the latest when it goes
+// out of scope.
 class Program {
  public:
   Program(const Arguments& arguments, const Environment& environment, const std::string& folder);
@@ -61,7 +63,8 @@ class Sandbox {
   // Where a built file is: "tests/programs/known_work".
   static std::string Built(const std::string& path);
 
-  // The environment that a traced program has (LD_PRELOAD, libraries), and that of the same program without us.
+  // The environment that a traced program has (LD_PRELOAD, libraries), and that of the same program
+  // without us.
   Environment Traced() const;
   Environment Untraced() const;
 
@@ -69,7 +72,8 @@ class Sandbox {
   Result Run(const Arguments& arguments, const Environment& environment);
 
   Result Tpctl(const Arguments& arguments);
-  // `tpctl table --format json` with these options, once it holds (the processes' own flush takes a moment after their end).
+  // `tpctl table --format json` with these options, once it holds (the processes' own flush takes a
+  // moment after their end).
   nlohmann::json Table(const Arguments& options);
   nlohmann::json Processes();
   // The process's entry of `ps`; null if it is not there.

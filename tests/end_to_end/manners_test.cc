@@ -1,0 +1,166 @@
+// What a program may expect of a guest: in a process without CUDA nothing at all; without a daemon,
+// with a daemon that dies or hangs, the program runs as ever.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "tests/end_to_end/sandbox.h"
+
+namespace tp::test {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kProgram = "tests/programs/known_work";
+
+TEST(Manners, AShellAndPythonGetNoThreadNoSocketAndNoOutput) {
+  Sandbox sandbox;
+  sandbox.StartDaemon();
+  const char* script =
+      "echo threads $(ls /proc/$$/task | wc -l); ls -l /proc/$$/fd | grep -c socket; "
+      "echo $CUDA_INJECTION64_PATH; echo $NVTX_INJECTION64_PATH";
+  Result traced = sandbox.Run({"/bin/bash", "-c", script}, sandbox.Traced());
+  std::string library = Sandbox::Built("collector/libtpcollect.so");
+  EXPECT_EQ(traced.out, "threads 1\n0\n" + library + "\n" + library + "\n");
+  EXPECT_EQ(traced.err, "");
+  Result python = sandbox.Run({"/usr/bin/python3", "-c",
+                               "import os\n"
+                               "print(len(os.listdir('/proc/self/task')))\n"
+                               "links = [os.readlink(f.path) for f in os.scandir('/proc/self/fd') "
+                               "if os.path.lexists(f.path)]\n"
+                               "print([link for link in links if 'socket' in link])\n"},
+                              sandbox.Traced());
+  EXPECT_EQ(python.out, "1\n[]\n");
+  EXPECT_EQ(python.err, "");
+  EXPECT_EQ(python.status, 0);
+  Json processes = sandbox.Processes();
+  EXPECT_TRUE((processes.contains("rows") ? processes["rows"] : processes["processes"]).empty());
+}
+
+TEST(Manners, AVariableThatTheUserSetIsKept) {
+  Sandbox sandbox;
+  Environment environment = sandbox.Traced();
+  environment.emplace_back("CUDA_INJECTION64_PATH", "/opt/other/tool.so");
+  Result result = sandbox.Run({"/bin/bash", "-c", "echo $CUDA_INJECTION64_PATH"}, environment);
+  EXPECT_EQ(result.out, "/opt/other/tool.so\n");
+}
+
+TEST(Manners, CollectOffMeansNothingAtAll) {
+  Sandbox sandbox;
+  sandbox.StartDaemon();
+  Environment environment = sandbox.Traced();
+  environment.emplace_back("TP_COLLECT", "off");
+  Result shell = sandbox.Run({"/bin/bash", "-c", "echo [$CUDA_INJECTION64_PATH]"}, environment);
+  EXPECT_EQ(shell.out, "[]\n");
+  Program program = sandbox.Start({Sandbox::Built(kProgram)}, environment);
+  EXPECT_EQ(program.Wait().status, 0);
+  EXPECT_TRUE(sandbox.ProcessOf(program.pid()).is_null());
+}
+
+TEST(Manners, WithoutADaemonTheProgramRunsAsEver) {
+  Sandbox sandbox;
+  Arguments command = {Sandbox::Built(kProgram), "--threads", "4", "--exit-status", "3"};
+  Result traced = sandbox.Run(command, sandbox.Traced());
+  Result untraced = sandbox.Run(command, sandbox.Untraced());
+  EXPECT_EQ(traced.status, 3);
+  EXPECT_EQ(traced.out, untraced.out);
+  EXPECT_EQ(traced.err, "");
+}
+
+TEST(Manners, ADaemonThatStartsLaterGetsWhatWasKept) {
+  Sandbox sandbox;
+  std::string release = sandbox.folder() + "/release";
+  Program program = sandbox.Start(
+      {Sandbox::Built(kProgram), "--iterations", "20", "--hold", release}, sandbox.Traced());
+  ASSERT_TRUE(program.WaitForOut("holding"));
+  sandbox.StartDaemon();
+  std::map<std::string, Json> rows;
+  for (int i = 0; i < 100 && rows.count("iteration") == 0; ++i) {
+    rows = RowsByName(sandbox.Table({}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(rows["iteration"]["count"], 20);
+  EXPECT_TRUE(sandbox.ProcessOf(program.pid())["losses"].empty());
+}
+
+TEST(Manners, AKilledDaemonIsNotNoticedLaterEventsArriveAndLossesAreCounted) {
+  Sandbox sandbox;
+  sandbox.StartDaemon();
+  Program program = sandbox.Start(
+      {Sandbox::Built(kProgram), "--iterations", "3000", "--pause-us", "1000"}, sandbox.Traced());
+  // Until something has arrived, and so will be lost with the daemon.
+  long before = 0;
+  for (int i = 0; i < 200 && before == 0; ++i) {
+    std::map<std::string, Json> rows = RowsByName(sandbox.Table({}));
+    if (rows.count("iteration") != 0) before = rows["iteration"]["count"];
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ASSERT_GT(before, 0);
+  sandbox.KillDaemon();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  sandbox.StartDaemon();
+  Result result = program.Wait();
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+  Json done = Json::parse(result.out);
+  Json process = sandbox.ProcessOf(program.pid());
+  ASSERT_FALSE(process.is_null()) << "the new daemon does not know the process";
+  auto lost = [&](const std::string& kind) {
+    long count = 0;
+    for (const Json& loss : process["losses"]) {
+      if (loss["kind"] == kind) count += loss["count"].get<long>();
+    }
+    return count;
+  };
+  long kernels = 0, ranges = 0, fills = 0;
+  for (const Json& row : sandbox.Table({"--view", "kernels"})["rows"]) {
+    if (row["kind"] == "k") kernels += row["count"].get<long>();
+    if (row["kind"] == "s") fills += row["count"].get<long>();
+  }
+  for (const Json& row : sandbox.Table({})["rows"]) ranges += row["count"].get<long>();
+  long kernels_done = 0, ranges_done = 0;
+  for (const auto& [name, count] : done["kernels"].items()) kernels_done += count.get<long>();
+  for (const auto& [name, count] : done["ranges"].items()) ranges_done += count.get<long>();
+  EXPECT_GT(kernels, 0);
+  EXPECT_GT(lost("kernels"), 0);
+  EXPECT_EQ(kernels + lost("kernels"), kernels_done);
+  EXPECT_EQ(fills + lost("fills"), done["fills"].get<long>());
+  EXPECT_EQ(ranges + lost("operations"), ranges_done)
+      << "a range that began before the daemon died and ended after it is no row";
+}
+
+TEST(Manners, ADaemonThatReadsNothingHoldsNobodyUp) {
+  Sandbox sandbox;
+  // Listens, accepts by the kernel's grace, and never reads.
+  int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  sandbox.socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(listener, 4), 0);
+  Result result = sandbox.Run({Sandbox::Built(kProgram), "--threads", "4", "--iterations", "2000"},
+                              sandbox.Traced());
+  close(listener);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(Manners, AStoppedDaemonLeavesAProgramThatEndsInPeace) {
+  Sandbox sandbox;
+  sandbox.StartDaemon();
+  kill(sandbox.daemon_pid(), SIGSTOP);
+  Result result = sandbox.Run({Sandbox::Built(kProgram)}, sandbox.Traced());
+  kill(sandbox.daemon_pid(), SIGCONT);
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+}  // namespace
+}  // namespace tp::test
