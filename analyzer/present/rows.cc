@@ -1,5 +1,8 @@
 #include "analyzer/present/rows.h"
 
+#include <string>
+#include <utility>
+
 #include "analyzer/present/utf8.h"
 
 namespace tp {
@@ -163,8 +166,9 @@ std::vector<std::string> FieldNames(query::View view) {
   one.add_calls();
   one.add_streams();
   one.add_processes();
+  std::vector<ordered_json> rows = RowFields(one);
   std::vector<std::string> names;
-  for (const auto& field : RowFields(one).front().items()) names.push_back(field.key());
+  for (const auto& field : rows.front().items()) names.push_back(field.key());
   return names;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ANALYZER_PRESENT_ROWS_H_
 #define ANALYZER_PRESENT_ROWS_H_
 
+#include <string>
 #include <string_view>
 #include <vector>
 

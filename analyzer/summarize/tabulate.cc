@@ -115,7 +115,8 @@ class Tabulation {
         row.all_asynchronous &= groups[i].key.asynchronous;
         SpanGroup& sums = row.sums;
         sums.calls.Add(group.calls);
-        sums.self_cpu_ns += group.self_cpu_ns;
+        // Only where a span was let go before one around it came can there be less than nothing.
+        sums.self_cpu_ns += std::max<int64_t>(0, group.self_cpu_ns);
         sums.device_total_ns += group.device_total_ns;
         sums.self_device_ns += group.self_device_ns;
         sums.kernels += group.kernels;
@@ -211,7 +212,8 @@ class Tabulation {
         int64_t duration_ns =
             is_open ? found->second.duration_ns : spans.nesting().end_ns(span) - start_ns;
         int64_t self_ns =
-            is_open ? found->second.self_cpu_ns : duration_ns - spans.nesting().covered_ns(span);
+            is_open ? found->second.self_cpu_ns
+                    : std::max<int64_t>(0, duration_ns - spans.nesting().covered_ns(span));
         SpanNumbers numbers = spans.Numbers(span);
         self_cpu_ns += self_ns;
         self_device_ns += numbers.self_device_ns;

@@ -1,0 +1,239 @@
+#include "analyzer/present/table.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "analyzer/present/text_table.h"
+#include "analyzer/present/units.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace tp {
+namespace {
+
+query::OperationRow* AddOperation(const std::string& name, int64_t count, int64_t self_ns,
+                                  query::Table* table) {
+  query::OperationRow* row = table->add_operations();
+  row->set_name(name);
+  row->set_kind("o");
+  row->set_count(count);
+  row->set_cpu_time_total_ns(self_ns);
+  row->set_self_cpu_time_total_ns(self_ns);
+  table->set_self_cpu_time_total_ns(table->self_cpu_time_total_ns() + self_ns);
+  return row;
+}
+
+std::vector<std::string> Names(const query::Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table.operations()) names.push_back(row.name());
+  return names;
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Units, TheUnitIsChosenAfterRounding) {
+  auto text = [](double us) { return DurationText(us, TimeUnit::kChosenBySize); };
+  EXPECT_EQ(text(0), "0.000us");
+  EXPECT_EQ(text(1.2345), "1.234us");
+  EXPECT_EQ(text(999.9994), "999.999us");
+  EXPECT_EQ(text(999.9996), "1.000ms");
+  EXPECT_EQ(text(999999.4), "999.999ms");
+  EXPECT_EQ(text(999999.6), "1.000s");
+  EXPECT_EQ(text(3.6e9), "3600.000s");
+  EXPECT_EQ(DurationText(1500, TimeUnit::kSeconds), "0.002s");
+  EXPECT_EQ(DurationText(1500, TimeUnit::kMilliseconds), "1.500ms");
+  EXPECT_EQ(DurationText(1500, TimeUnit::kMicroseconds), "1500.000us");
+}
+
+TEST(Units, BytesLikewise) {
+  EXPECT_EQ(BytesText(0), "0 B");
+  EXPECT_EQ(BytesText(1023), "1023 B");
+  EXPECT_EQ(BytesText(1024), "1.00 KB");
+  EXPECT_EQ(BytesText(1024 * 1024 - 1), "1.00 MB");
+  EXPECT_EQ(BytesText(int64_t{3} << 30), "3.00 GB");
+  EXPECT_EQ(BytesText(int64_t{5000} << 30), "5000.00 GB");
+}
+
+TEST(Units, SharesOfNothing) {
+  EXPECT_EQ(ShareText(0, 0), "NaN");
+  EXPECT_EQ(ShareText(1, 0), "inf%");
+  EXPECT_EQ(ShareText(1, 8), "12.50%");
+}
+
+TEST(Units, OnlyThreeUnitsCanBeAskedFor) {
+  EXPECT_EQ(*ParseTimeUnit("ms"), TimeUnit::kMilliseconds);
+  EXPECT_EQ(ParseTimeUnit("US").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParseTimeUnit("").status().message().find("unsupported time_unit: "), 0u);
+}
+
+TEST(TextTable, CutsNamesAtTheEndAndLocationsAtTheFront) {
+  TextTable text;
+  text.AddLeftColumn("Name", 10);
+  text.AddLeftColumn("Where", 12, TextTable::Cut::kFront);
+  text.AddColumn("N");
+  text.AddRow({"123456789", "a/long/path/file.py", "7"});
+  text.AddRow({"1234567890", "123456789012", "8"});
+  EXPECT_EQ(text.Text(),
+            "----------  ------------  ------------  \n"
+            "Name        Where                    N  \n"
+            "----------  ------------  ------------  \n"
+            "123456789   ...h/file.py             7  \n"
+            "1234567...  123456789012             8  \n"
+            "----------  ------------  ------------  \n");
+}
+
+TEST(SortRows, IsStableAndKnowsAllNamesOfTheDevice) {
+  query::Table table;
+  AddOperation("b", 2, 5, &table)->set_self_device_time_total_ns(3);
+  AddOperation("c", 2, 9, &table)->set_self_device_time_total_ns(4);
+  AddOperation("a", 1, 7, &table)->set_self_device_time_total_ns(4);
+  auto sorted = [&table](const char* key) {
+    query::Table copy = table;
+    EXPECT_TRUE(SortRows(key, &copy).ok()) << key;
+    return Names(copy);
+  };
+  using Order = std::vector<std::string>;
+  EXPECT_EQ(sorted("name"), (Order{"a", "b", "c"}));
+  EXPECT_EQ(sorted("count"), (Order{"b", "c", "a"}));
+  EXPECT_EQ(sorted("self_cpu_time_total"), (Order{"c", "a", "b"}));
+  for (const char* key : {"self_cuda_time", "self_device_time_total", "self_xpu_time",
+                          "self_privateuse1_time_total"}) {
+    EXPECT_EQ(sorted(key), (Order{"c", "a", "b"}));
+  }
+  for (const char* key :
+       {"self_cpu_time", "cpu_time", "cpu_time_total", "calls", "cuda_time", "cuda_time_total",
+        "device_time", "device_time_total", "flops", "total_flops", "xpu_time_total"}) {
+    sorted(key);
+  }
+}
+
+TEST(SortRows, AnUnknownKeyIsAnErrorThatListsTheViewsKeys) {
+  query::Table table;
+  table.set_view(query::KERNELS);
+  absl::Status status = SortRows("self_cpu_time", &table);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  std::string message(status.message());
+  EXPECT_EQ(message.find("unsupported sort_by: self_cpu_time"), 0u);
+  EXPECT_NE(message.find("avg_us"), message.npos);
+  TextOptions options;
+  options.sort_by = "nonsense";
+  EXPECT_FALSE(FormatTable(table, options).ok());
+  EXPECT_FALSE(FormatJson(table, options).ok());
+  EXPECT_FALSE(FormatCsv(table, options).ok());
+}
+
+TEST(FormatJson, IsValidWhateverTheNamesHold) {
+  query::Table table;
+  query::OperationRow* row = AddOperation("quote \" back \\ \xff\n\x01", 3, 1'234'567, &table);
+  row->set_has_input_shapes(true);
+  row->add_input_shapes()->add_dimensions(2);
+  row->add_input_shapes();
+  AddOperation("plain", 1, 5, &table)->add_stack("frame \xfe");
+  query::Loss* loss = table.add_losses();
+  loss->set_kind("kernels");
+  loss->set_cause("dropped by CUPTI");
+  loss->set_count(7);
+  table.add_notes("a note");
+  TextOptions options;
+  options.row_limit = 5;
+  nlohmann::json json = nlohmann::json::parse(*FormatJson(table, options));
+  EXPECT_EQ(json["view"], "operations");
+  ASSERT_EQ(json["rows"].size(), 2u);
+  EXPECT_EQ(json["rows"][0]["name"], "quote \" back \\ \uFFFD\n\x01");
+  EXPECT_EQ(json["rows"][0]["self_cpu_time_total_ns"], 1'234'567);
+  EXPECT_EQ(json["rows"][0]["input_shapes"], (nlohmann::json{{2}, nlohmann::json::array()}));
+  EXPECT_TRUE(json["rows"][0]["stack"].is_null());
+  EXPECT_TRUE(json["rows"][1]["input_shapes"].is_null());
+  EXPECT_EQ(json["totals"]["self_cpu_time_total_ns"], 1'234'572);
+  EXPECT_EQ(json["losses"]["kernels"]["dropped by CUPTI"], 7);
+  EXPECT_EQ(json["notes"][0], "a note");
+}
+
+TEST(FormatJson, KernelsHaveTheirOwnFields) {
+  query::Table table;
+  table.set_view(query::KERNELS);
+  query::WorkRow* row = table.add_kernels();
+  row->set_name("add(float*)");
+  row->set_raw_name("_Z3addPf");
+  row->set_kind("k");
+  row->set_count(2);
+  row->set_total_ns(30);
+  row->set_min_ns(10);
+  row->set_max_ns(20);
+  nlohmann::json json = nlohmann::json::parse(*FormatJson(table, {}));
+  nlohmann::json expected = {{"name", "add(float*)"}, {"kind", "k"},  {"count", 2},
+                             {"total_ns", 30},        {"min_ns", 10}, {"max_ns", 20}};
+  EXPECT_EQ(json["rows"], nlohmann::json::array({expected}));
+}
+
+TEST(FormatCsv, QuotesWhatNeedsIt) {
+  query::Table table;
+  table.set_view(query::KERNELS);
+  EXPECT_EQ(*FormatCsv(table, {}), "name,kind,count,total_ns,min_ns,max_ns\r\n");
+  query::WorkRow* row = table.add_kernels();
+  row->set_name("f<a, b>(\"x\")");
+  row->set_kind("k");
+  table.add_kernels()->set_name("plain");
+  EXPECT_EQ(*FormatCsv(table, {}),
+            "name,kind,count,total_ns,min_ns,max_ns\r\n"
+            "\"f<a, b>(\"\"x\"\")\",k,0,0,0,0\r\n"
+            "plain,,0,0,0,0\r\n");
+}
+
+TEST(FormatTable, TotalsAreThoseOfAllRowsAlsoWhenFewAreShown) {
+  query::Table table;
+  AddOperation("first", 1, 3000, &table);
+  AddOperation("second", 1, 1000, &table);
+  TextOptions options;
+  options.row_limit = 1;
+  std::string text = *FormatTable(table, options);
+  EXPECT_NE(text.find("75.00%"), text.npos);
+  EXPECT_EQ(text.find("second"), text.npos);
+  EXPECT_NE(text.find("Self CPU time total: 4.000us\n"), text.npos);
+  options.row_limit = 0;
+  EXPECT_EQ(*FormatTable(table, options), "");
+}
+
+TEST(FormatTable, AllViewsHaveLinesOfOneWidth) {
+  query::Table table;
+  query::CopyRow* copy = table.add_copies();
+  copy->set_direction("HtoD");
+  copy->set_source_memory("pinned");
+  copy->set_count(2);
+  copy->set_bytes(4096);
+  copy->set_total_ns(1000);
+  query::CallRow* call = table.add_calls();
+  call->set_name("cudaLaunchKernel");
+  call->set_domain("runtime");
+  call->set_count(3);
+  call->set_total_ns(10);
+  query::StreamRow* stream = table.add_streams();
+  stream->set_pid(4242);
+  stream->set_stream(7);
+  query::DeviceUse* device = table.add_devices();
+  device->set_busy_ns(250);
+  device->set_last_ns(1000);
+  table.add_processes()->set_command("python train.py");
+  for (query::View view : {query::COPIES, query::API, query::STREAMS, query::PROCESSES}) {
+    table.set_view(view);
+    absl::StatusOr<std::string> text = FormatTable(table, {});
+    ASSERT_TRUE(text.ok());
+    std::vector<std::string> lines = Lines(*text);
+    ASSERT_GE(lines.size(), 5u);
+    for (int i = 1; i < 5; ++i) EXPECT_EQ(lines[i].size(), lines[0].size()) << *text;
+    EXPECT_TRUE(FormatJson(table, {}).ok());
+    EXPECT_TRUE(FormatCsv(table, {}).ok());
+  }
+  table.set_view(query::STREAMS);
+  std::string text = *FormatTable(table, {});
+  EXPECT_NE(text.find("Device 0: busy 0.250us of 1.000us (25.00%)\n"), text.npos);
+}
+
+}  // namespace
+}  // namespace tp
