@@ -463,13 +463,12 @@ std::vector<Line> RenderScreen(ScreenState* state, int width, int height) {
       for (Line& line : ProcessLines(*state, few)) lines.push_back(std::move(line));
     }
     for (Line& line : DeviceLines(*state, width, few)) lines.push_back(std::move(line));
-    for (Line& line : NoticeLines(*state, low ? 1 : std::max(2, few))) {
-      lines.push_back(std::move(line));
-    }
-    if (state->live) {
-      if (!low) lines.push_back({});
-      lines.push_back(TabsLine(*state));
-    }
+    // A notice takes the place of the blank line, so that the rows stay where they are when one
+    // comes and goes.
+    std::vector<Line> notices = NoticeLines(*state, low ? 1 : std::max(2, few));
+    if (notices.empty() && state->live && !low) notices.push_back({});
+    for (Line& line : notices) lines.push_back(std::move(line));
+    if (state->live) lines.push_back(TabsLine(*state));
     if (!state->header.empty()) {
       lines.push_back({{EscapeForTerminal(state->header), Tone::kStrong}});
     }
