@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -162,6 +163,16 @@ FakeDaemon::FakeDaemon(Answer answer) : answer_(std::move(answer)) {
   if (mkdtemp(folder) == nullptr) abort();
   folder_ = folder;
   path_ = folder_ + "/tpd.sock";
+  Listen();
+}
+
+FakeDaemon::FakeDaemon(Answer answer, const std::string& path)
+    : answer_(std::move(answer)), folder_(path.substr(0, path.rfind('/'))), path_(path) {
+  if (mkdir(folder_.c_str(), 0700) != 0) abort();
+  Listen();
+}
+
+void FakeDaemon::Listen() {
   setenv("TP_SOCKET", path_.c_str(), 1);
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

@@ -20,6 +20,8 @@ class FakeDaemon {
   using Answer = std::function<std::string(const query::Request&)>;
 
   explicit FakeDaemon(Answer answer);
+  // As an earlier one, at the same path.
+  FakeDaemon(Answer answer, const std::string& path);
   ~FakeDaemon();
   FakeDaemon(const FakeDaemon&) = delete;
   FakeDaemon& operator=(const FakeDaemon&) = delete;
@@ -31,6 +33,7 @@ class FakeDaemon {
   static std::string Framed(const query::Response& response);
 
  private:
+  void Listen();
   void Accept();
   void Serve(int connection);
 

@@ -395,6 +395,12 @@ Line KeysLine(const ScreenState& state, int width) {
 void TakeSnapshot(Snapshot snapshot, ScreenState* state) {
   state->trouble.clear();
   if (state->frozen) return;
+  // Those that ended come last.
+  auto* processes = snapshot.table.mutable_processes();
+  std::stable_sort(processes->pointer_begin(), processes->pointer_end(),
+                   [](const query::Process* a, const query::Process* b) {
+                     return (a->state() == query::GONE) < (b->state() == query::GONE);
+                   });
   state->before = std::move(state->current);
   state->current = std::move(snapshot);
 }
@@ -407,7 +413,11 @@ std::string SortKeyInUse(const ScreenState& state) {
       return state.current->table.self_device_time_total_ns() > 0 ? "self_device_time_total"
                                                                   : "self_cpu_time_total";
     case query::KERNELS:
+    case query::COPIES:
+    case query::API:
       return "total_us";
+    case query::STREAMS:
+      return "busy_us";
     default:
       return "";
   }
@@ -453,13 +463,12 @@ std::vector<Line> RenderScreen(ScreenState* state, int width, int height) {
       for (Line& line : ProcessLines(*state, few)) lines.push_back(std::move(line));
     }
     for (Line& line : DeviceLines(*state, width, few)) lines.push_back(std::move(line));
-    for (Line& line : NoticeLines(*state, low ? 1 : std::max(2, few))) {
-      lines.push_back(std::move(line));
-    }
-    if (state->live) {
-      if (!low) lines.push_back({});
-      lines.push_back(TabsLine(*state));
-    }
+    // A notice takes the place of the blank line, so that the rows stay where they are when one
+    // comes and goes.
+    std::vector<Line> notices = NoticeLines(*state, low ? 1 : std::max(2, few));
+    if (notices.empty() && state->live && !low) notices.push_back({});
+    for (Line& line : notices) lines.push_back(std::move(line));
+    if (state->live) lines.push_back(TabsLine(*state));
     if (!state->header.empty()) {
       lines.push_back({{EscapeForTerminal(state->header), Tone::kStrong}});
     }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_join.h"
 #include "tools/control/fake_daemon.h"
 #include "tools/control/terminal_text.h"
@@ -206,6 +208,28 @@ TEST(Screen, WideNamesKeepTheColumnsAligned) {
   const std::string wide = LineWith(screen, "行列の積"), narrow = LineWith(screen, "aten::add_");
   EXPECT_EQ(DisplayWidth(wide.substr(0, wide.find("1.100s") + 6)),
             DisplayWidth(narrow.substr(0, narrow.find("310.000ms") + 9)));
+}
+
+TEST(Screen, ANoticeThatComesAndGoesDoesNotMoveTheRows) {
+  ScreenState state = StateWith(query::OPERATIONS, 1);
+  state.current->table.clear_losses();
+  const auto line_of_first_row = [&] {
+    const std::string screen = Rendered(state);
+    return std::count(screen.begin(), screen.begin() + screen.find("aten::mm"), '\n');
+  };
+  const auto without = line_of_first_row();
+  state.current->table.add_notes("device work without a known operation: 53 records");
+  EXPECT_EQ(line_of_first_row(), without);
+}
+
+TEST(Screen, ProcessesThatEndedComeLast) {
+  ScreenState state;
+  Snapshot snapshot = SnapshotOf(query::OPERATIONS, 0);
+  snapshot.table.mutable_processes(0)->set_state(query::GONE);
+  TakeSnapshot(snapshot, &state);
+  ASSERT_TRUE(Arrange(&state).ok());
+  const std::string screen = Rendered(state);
+  EXPECT_LT(screen.find("4300"), screen.find("4242"));
 }
 
 TEST(Screen, ManyProcessesLeaveRoomForRows) {
