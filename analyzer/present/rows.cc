@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "analyzer/present/utf8.h"
 
 namespace tp {
@@ -83,11 +84,17 @@ ordered_json Fields(const query::StreamRow& row) {
 ordered_json Fields(const query::Process& row) {
   ordered_json events = ordered_json::object();
   for (const query::KindCount& event : row.events()) events[event.kind()] = event.count();
+  uint64_t lost = 0;
+  for (const query::Loss& loss : row.losses()) lost += loss.count();
   return {{"pid", row.pid()},
           {"command", ValidUtf8(row.command())},
-          {"state", query::ProcessState_Name(row.state())},
+          {"state", absl::AsciiStrToLower(query::ProcessState_Name(row.state()))},
           {"reason", ValidUtf8(row.reason())},
           {"events", std::move(events)},
+          {"lost", lost},
+          {"cupti_version", row.cupti_version()},
+          {"driver_version", row.driver_version()},
+          {"rank", row.rank()},
           {"device_time_ns", row.device_time_ns()},
           {"unattributed_count", row.unattributed_count()},
           {"unattributed_ns", row.unattributed_ns()}};

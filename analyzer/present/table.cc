@@ -282,6 +282,7 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
   text.AddColumn("Lost");
   text.AddColumn("Device time");
   text.AddColumn("Unattributed");
+  text.AddColumn("CUPTI");
   text.AddLeftColumn("Reason", std::nullopt);
   for (const query::Process& row : shown.processes()) {
     uint64_t events = 0, lost = 0;
@@ -292,6 +293,7 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
                  absl::StrCat(lost),
                  DurationText(Microseconds(row.device_time_ns()), options.time_unit),
                  DurationText(Microseconds(row.unattributed_ns()), options.time_unit),
+                 row.cupti_version() == 0 ? "-" : absl::StrCat(row.cupti_version()),
                  ValidUtf8(row.reason())});
   }
   return text.Text();
