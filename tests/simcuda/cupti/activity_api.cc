@@ -14,6 +14,7 @@
 #include "tests/simcuda/cupti/host_records.h"
 #include "tests/simcuda/cupti/lane.h"
 #include "tests/simcuda/cupti/names.h"
+#include "tests/simcuda/cupti/nvtx_records.h"
 #include "tests/simcuda/cupti/overhead_records.h"
 #include "tests/simcuda/cupti/record_layout.h"
 #include "tests/simcuda/cupti/subscriber.h"
@@ -54,6 +55,8 @@ CUptiResult Switchable(CUpti_ActivityKind kind) {
 CUptiResult Switch(CUpti_ActivityKind kind, bool enabled) {
   if (const CUptiResult result = Switchable(kind); result != CUPTI_SUCCESS) return Result(result);
   if (kind == CUPTI_ACTIVITY_KIND_DEVICE && enabled) ForgetRecordedDevices();
+  // What was opened and closed in between is not known.
+  if (kind == CUPTI_ACTIVITY_KIND_MARKER && enabled && !MarkersEnabled()) ForgetOpenRanges();
   SetKindEnabled(kind, enabled);
   return CUPTI_SUCCESS;
 }
@@ -174,6 +177,7 @@ CUptiResult cuptiFinalize() {
   simcupti::StopReturning();
   simcupti::ForgetExternalCorrelations();
   simcupti::ForgetNotedOverheads();
+  simcupti::ForgetOpenRanges();
   simcupti::ForgetRecordedDevices();
   simcupti::ResetAttributes();
   simcupti::ResetThreadIdType();

@@ -4,6 +4,7 @@
 #include <cupti.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <array>
 #include <set>
@@ -43,7 +44,8 @@ void MakeRecords() {
         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
         CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
         CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
-        CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_MEMORY2}) {
+        CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MARKER,
+        CUPTI_ACTIVITY_KIND_NAME}) {
     ASSERT_EQ(cuptiActivityEnable(kind), CUPTI_SUCCESS);
   }
   for (CUpti_ActivityKind kind :
@@ -55,6 +57,11 @@ void MakeRecords() {
   fake_driver::Call(ApiDomain::kRuntime, 3, [] { fake_driver::Call(ApiDomain::kDriver, 4); });
   fake_driver::Synchronize({simcuda::SyncKind::kContextSynchronize, 1, 2, 3, 1, 7, 8});
   fake_driver::ChangeMemory({});
+  test_client::BecomeNvtxTool();
+  nvtxNameOsThreadA(1, "first");
+  nvtxRangePushA("outer");
+  nvtxMarkA("here");
+  nvtxRangePop();
   simcuda::ResourceEvent module{};
   module.resource = simcuda::Resource::kModuleLoaded;
   fake_driver::Change(module);
@@ -96,8 +103,8 @@ TEST_F(Conformance, TheRealParserFindsEveryRecordWhereTheSimulatedOneDoes) {
                 CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_KERNEL,
                 CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DEVICE,
                 CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_MEMCPY2,
-                CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_STREAM,
+                CUPTI_ACTIVITY_KIND_NAME, CUPTI_ACTIVITY_KIND_MARKER, CUPTI_ACTIVITY_KIND_OVERHEAD,
+                CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_STREAM,
                 CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                 CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_GRAPH_TRACE}));
   ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);

@@ -59,6 +59,9 @@ inline std::vector<CUpti_ActivityKernel10> Kernels() {
   return RecordsOf<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
+// Has NVTX take the simulated CUPTI for its tool. Call it before this program's first NVTX call.
+void BecomeNvtxTool();
+
 // The records dropped since the last question.
 size_t Dropped();
 
