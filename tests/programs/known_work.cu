@@ -1,7 +1,10 @@
-// A CUDA program whose work is known to the last call: each thread does the same kernels, copies and fills in the same ranges so many times.
-// Prints what it has done as one JSON object on stdout, and nothing on stderr.
+// A CUDA program whose work is known to the last call: each thread does the same kernels, copies
+// and fills in the same ranges so many times. Prints what it has done as one JSON object on stdout,
+// and nothing on stderr.
 //
-//   known_work [--threads T] [--iterations N] [--pause-us U] [--hold FILE] [--exit-status S]
+//   known_work [--threads T] [--iterations N] [--streams S] [--pause-us U] [--sleep-ms M] [--hold
+//   FILE] [--hold-open SECONDS]
+//              [--exit-status S]
 //
 // Ranges of each thread, and what is launched while each is the innermost one:
 //
@@ -12,8 +15,10 @@
 //       transfer               HtoD, DtoD, DtoH
 //   (none)                     plain, once at the thread's end
 //
-// --hold FILE: before its end, with all work done, the first thread says "holding" on stdout inside its still open range "thread", and waits
-// until FILE exists.
+// --hold FILE: before its end, with all work done, the first thread says "holding" on stdout inside
+// its still open range "thread", and waits until FILE exists. --hold-open SECONDS: the same, for so
+// long. --streams: each thread takes turns on so many. --pause-us and --sleep-ms: after each
+// iteration.
 
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
@@ -48,8 +53,10 @@ constexpr size_t kBytes = 4096;
 struct Options {
   int threads = 1;
   int iterations = 10;
+  int streams = 1;
   int pause_us = 0;
   std::string hold;
+  double hold_seconds = 0;
   int exit_status = 0;
 };
 
@@ -78,9 +85,9 @@ void Check(cudaError_t error, const char* what) {
 }
 
 // A runtime call that is counted under its name.
-#define CALL(done, function, ...)          \
-  do {                                     \
-    ++(done).runtime_calls[#function];     \
+#define CALL(done, function, ...)            \
+  do {                                       \
+    ++(done).runtime_calls[#function];       \
     Check(function(__VA_ARGS__), #function); \
   } while (0)
 
@@ -138,36 +145,40 @@ class Barrier {
   pthread_barrier_t barrier_;
 };
 
+void Hold(const Options& options) {
+  if (options.hold.empty() && options.hold_seconds == 0) return;
+  printf("holding\n");
+  fflush(stdout);
+  if (options.hold_seconds > 0) usleep(static_cast<useconds_t>(options.hold_seconds * 1e6));
+  while (!options.hold.empty() && access(options.hold.c_str(), F_OK) != 0) usleep(1000);
+}
+
 void Work(const Options& options, bool first, Barrier& barrier, std::mutex& lock, Done& all) {
   Done done;
-  cudaStream_t stream;
+  std::vector<cudaStream_t> streams(options.streams);
   char* device[2];
   char* host;
   {
     Range thread(done, "thread");
     barrier.Wait();
-    CALL(done, cudaStreamCreate, &stream);
+    for (cudaStream_t& stream : streams) CALL(done, cudaStreamCreate, &stream);
     CALL(done, cudaMalloc, reinterpret_cast<void**>(&device[0]), kBytes);
     CALL(done, cudaMalloc, reinterpret_cast<void**>(&device[1]), kBytes);
     CALL(done, cudaMallocHost, reinterpret_cast<void**>(&host), kBytes);
     for (int i = 0; i < options.iterations; ++i) {
-      Iterate(done, stream, device, host);
+      Iterate(done, streams[i % streams.size()], device, host);
       if (options.pause_us > 0) usleep(options.pause_us);
     }
-    CALL(done, cudaStreamSynchronize, stream);
-    if (first && !options.hold.empty()) {
-      printf("holding\n");
-      fflush(stdout);
-      while (access(options.hold.c_str(), F_OK) != 0) usleep(1000);
-    }
+    for (cudaStream_t stream : streams) CALL(done, cudaStreamSynchronize, stream);
+    if (first) Hold(options);
   }
-  plain<<<1, 32, 0, stream>>>(reinterpret_cast<int*>(device[0]));
+  plain<<<1, 32, 0, streams[0]>>>(reinterpret_cast<int*>(device[0]));
   Launched(done, "plain(int*)", "");
-  CALL(done, cudaStreamSynchronize, stream);
+  CALL(done, cudaStreamSynchronize, streams[0]);
   CALL(done, cudaFreeHost, host);
   CALL(done, cudaFree, device[0]);
   CALL(done, cudaFree, device[1]);
-  CALL(done, cudaStreamDestroy, stream);
+  for (cudaStream_t stream : streams) CALL(done, cudaStreamDestroy, stream);
   std::lock_guard<std::mutex> guard(lock);
   all.Add(done);
 }
@@ -193,6 +204,12 @@ Options Parse(int argc, char** argv) {
       options.iterations = atoi(value);
     } else if (name == "--pause-us") {
       options.pause_us = atoi(value);
+    } else if (name == "--sleep-ms") {
+      options.pause_us = 1000 * atoi(value);
+    } else if (name == "--streams") {
+      options.streams = atoi(value);
+    } else if (name == "--hold-open") {
+      options.hold_seconds = atof(value);
     } else if (name == "--hold") {
       options.hold = value;
     } else if (name == "--exit-status") {

@@ -1,5 +1,5 @@
-// A small "training loop", for looking at: kernels with the names that one meets, NVTX ranges around the steps' parts, input copies and
-// fills. Nothing is computed that anybody would want.
+// A small "training loop", for looking at: kernels with the names that one meets, NVTX ranges
+// around the steps' parts, input copies and fills. Nothing is computed that anybody would want.
 //
 //   sample [--seconds S]
 
@@ -65,11 +65,13 @@ void Forward(const Model& model) {
   for (int layer = 0; layer < kLayers; ++layer) {
     {
       Range attention("attention");
-      ml::matmul_kernel<64><<<512, 256, 0, model.compute>>>(model.input, model.weights, model.activations, kElements);
+      ml::matmul_kernel<64><<<512, 256, 0, model.compute>>>(model.input, model.weights,
+                                                            model.activations, kElements);
       ml::softmax_kernel<<<256, 256, 0, model.compute>>>(model.activations, kElements);
     }
     Range mlp("mlp");
-    ml::matmul_kernel<128><<<1024, 256, 0, model.compute>>>(model.activations, model.weights, model.activations, kElements);
+    ml::matmul_kernel<128><<<1024, 256, 0, model.compute>>>(model.activations, model.weights,
+                                                            model.activations, kElements);
     ml::layer_norm_kernel<<<128, 256, 0, model.compute>>>(model.activations, kElements);
   }
 }
@@ -77,7 +79,8 @@ void Forward(const Model& model) {
 void Backward(const Model& model) {
   Range range("backward");
   for (int layer = 0; layer < 2 * kLayers; ++layer) {
-    ml::matmul_kernel<128><<<1024, 256, 0, model.compute>>>(model.activations, model.weights, model.gradients, kElements);
+    ml::matmul_kernel<128><<<1024, 256, 0, model.compute>>>(model.activations, model.weights,
+                                                            model.gradients, kElements);
   }
 }
 
@@ -85,7 +88,8 @@ void Step(const Model& model, const float* batch, float* loss) {
   Range range("step");
   {
     Range input("input");
-    Check(cudaMemcpyAsync(model.input, batch, kBytes, cudaMemcpyHostToDevice, model.copy), "the input's copy");
+    Check(cudaMemcpyAsync(model.input, batch, kBytes, cudaMemcpyHostToDevice, model.copy),
+          "the input's copy");
     Check(cudaStreamSynchronize(model.copy), "cudaStreamSynchronize");
   }
   Forward(model);
@@ -93,10 +97,13 @@ void Step(const Model& model, const float* batch, float* loss) {
   Backward(model);
   {
     Range optimizer("optimizer");
-    ml::adam_kernel<float><<<512, 256, 0, model.compute>>>(model.weights, model.gradients, 1e-3f, kElements);
+    ml::adam_kernel<float>
+        <<<512, 256, 0, model.compute>>>(model.weights, model.gradients, 1e-3f, kElements);
   }
   Range loss_range("loss");
-  Check(cudaMemcpyAsync(loss, model.activations, sizeof(float), cudaMemcpyDeviceToHost, model.compute), "the loss's copy");
+  Check(cudaMemcpyAsync(loss, model.activations, sizeof(float), cudaMemcpyDeviceToHost,
+                        model.compute),
+        "the loss's copy");
   Check(cudaStreamSynchronize(model.compute), "cudaStreamSynchronize");
 }
 
