@@ -58,7 +58,7 @@ Collector::Collector(Options options)
       limits_(DivideMemory(options_.memory_bytes)),
       strings_(limits_.strings),
       queue_(limits_.batches),
-      operations_(&strings_, &encoder_),
+      operations_(&strings_, &encoder_, &uncorrelated_),
       link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return MakeStatus(); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;

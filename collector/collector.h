@@ -86,8 +86,8 @@ class Collector {
   StringTable strings_;
   BatchEncoder encoder_;
   BatchQueue queue_;
-  OperationReader operations_;
   UncorrelatedThreads uncorrelated_;
+  OperationReader operations_;
   DaemonLink link_;
   // What needs CUPTI: there is none when it was not found.
   std::unique_ptr<ActivityBuffers> buffers_;

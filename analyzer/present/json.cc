@@ -7,11 +7,6 @@ namespace tp {
 absl::StatusOr<std::string> FormatJson(const query::Table& table, const TextOptions& options) {
   absl::StatusOr<query::Table> shown = ShownRows(table, options);
   if (!shown.ok()) return shown.status();
-  nlohmann::ordered_json losses = nlohmann::ordered_json::object();
-  for (const query::Loss& loss : table.losses()) {
-    auto& count = losses[ValidUtf8(loss.kind())][ValidUtf8(loss.cause())];
-    count = (count.is_null() ? 0 : count.get<uint64_t>()) + loss.count();
-  }
   nlohmann::ordered_json notes = nlohmann::ordered_json::array();
   for (const std::string& note : table.notes()) notes.push_back(ValidUtf8(note));
   nlohmann::ordered_json object = {
@@ -21,7 +16,7 @@ absl::StatusOr<std::string> FormatJson(const query::Table& table, const TextOpti
        {{"self_cpu_time_total_ns", table.self_cpu_time_total_ns()},
         {"self_device_time_total_ns", table.self_device_time_total_ns()},
         {"device_time_total_ns", table.device_time_total_ns()}}},
-      {"losses", std::move(losses)},
+      {"losses", LossFields(table.losses())},
       {"notes", std::move(notes)},
   };
   // Names are valid already; what else a daemon sends must not throw either.

@@ -92,6 +92,7 @@ ordered_json Fields(const query::Process& row) {
           {"reason", ValidUtf8(row.reason())},
           {"events", std::move(events)},
           {"lost", lost},
+          {"losses", LossFields(row.losses())},
           {"cupti_version", row.cupti_version()},
           {"driver_version", row.driver_version()},
           {"rank", row.rank()},
@@ -108,6 +109,15 @@ std::vector<ordered_json> AllFields(const Rows& rows) {
 }
 
 }  // namespace
+
+ordered_json LossFields(const google::protobuf::RepeatedPtrField<query::Loss>& losses) {
+  ordered_json fields = ordered_json::object();
+  for (const query::Loss& loss : losses) {
+    auto& count = fields[ValidUtf8(loss.kind())][ValidUtf8(loss.cause())];
+    count = (count.is_null() ? 0 : count.get<uint64_t>()) + loss.count();
+  }
+  return fields;
+}
 
 std::string_view ViewName(query::View view) {
   switch (view) {

@@ -13,6 +13,9 @@
 
 namespace tp {
 
+// {kind: {cause: count}}.
+nlohmann::ordered_json LossFields(const google::protobuf::RepeatedPtrField<query::Loss>& losses);
+
 // "operations", "kernels", ...
 std::string_view ViewName(query::View view);
 

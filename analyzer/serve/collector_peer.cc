@@ -75,6 +75,7 @@ absl::Status CollectorPeer::Greet(const wire::Hello& hello) {
   session_ = session;
   session->set_peer(this);
   session->Greet(hello, /*new_connection=*/true, now_ns);
+  welcome->set_last_sequence(session->last_sequence());
   spdlog::info("process {} of uid {} connected", session->Name(), credentials_.uid);
   connection_->Send(answer);
   return absl::OkStatus();

@@ -64,6 +64,7 @@ void Session::Greet(const wire::Hello& hello, bool new_connection, int64_t now_n
   if (new_connection) {
     ++connections_;
     losses_.Greeted(hello);
+    summary_->SetRecordingEnd(INT64_MAX);
   }
   hello_ = Bounded(hello);
   clock_.Add(Reading(hello.clock()));
@@ -100,6 +101,7 @@ void Session::Told(const wire::Status& status) {
 void Session::Disconnected(int64_t now_ns) {
   peer_ = nullptr;
   last_seen_ns_ = now_ns;
+  summary_->SetRecordingEnd(now_ns);
 }
 
 bool Session::HasEnded() const {

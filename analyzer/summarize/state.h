@@ -44,6 +44,7 @@ struct Summary::State {
   SummaryLimits limits;
   int64_t pid = 0;
   int64_t recording_start_ns = 0;
+  int64_t recording_end_ns = INT64_MAX;
   int64_t latest_start_ns = 0;  // Later ones are impossible; only ever grows.
   Missed missed;
   SpanSums spans;

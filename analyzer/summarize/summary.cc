@@ -97,6 +97,8 @@ void Summary::SetProcess(int64_t pid) { state_->pid = pid; }
 
 void Summary::SetRecordingStart(int64_t start_ns) { state_->recording_start_ns = start_ns; }
 
+void Summary::SetRecordingEnd(int64_t end_ns) { state_->recording_end_ns = end_ns; }
+
 void Summary::AddSpan(const Span& span) {
   if (state_->IsOutside(span.start_ns, span.end_ns)) return;
   if (!state_->spans.Add(span)) ++state_->missed.end_before_start;

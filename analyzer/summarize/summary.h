@@ -57,6 +57,9 @@ class Summary {
   // Records that end before this, or start later than a day after now, are kept out of the sums. 0:
   // unknown, all are in.
   void SetRecordingStart(int64_t start_ns);
+  // When the source was last heard of: spans that are open then end there, not at the time of a
+  // query. INT64_MAX: it is still heard of.
+  void SetRecordingEnd(int64_t end_ns);
 
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
   void AddSpan(const Span& span);

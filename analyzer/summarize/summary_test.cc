@@ -207,6 +207,16 @@ TEST_F(SummaryTest, ARuntimeAndADriverCallOfOneLaunchCountItsWorkOnce) {
   EXPECT_EQ(summary.device_time_ns(), 20);
 }
 
+TEST_F(SummaryTest, OpenSpansOfASourceThatIsGoneEndWhenItWasLastHeardOf) {
+  Summary summary(&strings_);
+  summary.AddSpan(MakeSpan(1, "open", 100, kStillOpen));
+  summary.SetRecordingEnd(150);
+  EXPECT_EQ(Operation(summary, "open", 120).cpu_time_total_ns(), 20);
+  EXPECT_EQ(Operation(summary, "open", 200).cpu_time_total_ns(), 50);
+  summary.SetRecordingEnd(INT64_MAX);
+  EXPECT_EQ(Operation(summary, "open", 300).cpu_time_total_ns(), 200) << "it came back";
+}
+
 TEST_F(SummaryTest, SpansInsideAsynchronousOnesAreNotTheirs) {
   Summary summary(&strings_);
   Span range = MakeSpan(1, "range", 0, 100);

@@ -103,6 +103,8 @@ class Tabulation {
  private:
   using State = Summary::State;
 
+  int64_t NowOf(const State& state) const { return std::min(now_ns_, state.recording_end_ns); }
+
   void AddOperations() {
     Merged<OperationKey, OperationSums> merged;
     uint64_t before = 0;  // Spans of the recordings before this one.
@@ -125,7 +127,7 @@ class Tabulation {
         sums.nested_output_bytes += group.nested_output_bytes;
         sums.first_seen = std::min(sums.first_seen, before + group.first_seen);
       }
-      for (const SpanSums::OpenSpan& open : state->spans.Open(now_ns_)) {
+      for (const SpanSums::OpenSpan& open : state->spans.Open(NowOf(*state))) {
         uint32_t group = state->spans.group(open.span);
         OperationSums& row = merged[KeyOf(*state, group)];
         row.all_asynchronous &= state->spans.nesting().asynchronous(open.span);
@@ -204,7 +206,7 @@ class Tabulation {
     for (const State* state : states_) {
       const SpanSums& spans = state->spans;
       absl::flat_hash_map<SpanSlot, SpanSums::OpenSpan> open;
-      for (const SpanSums::OpenSpan& span : spans.Open(now_ns_)) open[span.span] = span;
+      for (const SpanSums::OpenSpan& span : spans.Open(NowOf(*state))) open[span.span] = span;
       for (SpanSlot span : spans.Kept()) {
         auto found = open.find(span);
         bool is_open = found != open.end();

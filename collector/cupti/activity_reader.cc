@@ -43,6 +43,19 @@ Work CommonFields(const Record& record) {
   return work;
 }
 
+// "cudaMemcpyAsync_ptsz_v7000" as the program calls it, "cudaMemcpyAsync". (A driver function's
+// "_v2" is part of its name.)
+std::string_view RuntimeFunctionName(std::string_view name) {
+  size_t version = name.rfind("_v");
+  if (version != name.npos && name.find_first_not_of("0123456789", version + 2) == name.npos) {
+    name = name.substr(0, version);
+  }
+  for (std::string_view suffix : {"_ptsz", "_ptds"}) {
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  }
+  return name;
+}
+
 }  // namespace
 
 ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
@@ -181,7 +194,8 @@ StringId ActivityReader::CallName(CUpti_CallbackDomain domain, uint32_t cbid) {
   if (api_->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || name == nullptr) {
     name = "(unknown call)";
   }
-  StringId id = strings_->Intern(name);
+  StringId id = strings_->Intern(domain == CUPTI_CB_DOMAIN_RUNTIME_API ? RuntimeFunctionName(name)
+                                                                       : std::string_view(name));
   if (cbid < kMostCallbackIds) {
     if (cbid >= names.size()) names.resize(cbid + 1);
     names[cbid] = id;

@@ -55,8 +55,10 @@ void BatchQueue::Acknowledge(uint64_t sequence) {
   }
 }
 
-void BatchQueue::Rewind() {
-  sent_ = 0;
+void BatchQueue::Rewind() { sent_ = 0; }
+
+void BatchQueue::Settle(uint64_t last_sequence) {
+  Acknowledge(last_sequence);
   for (const SentAndGone& gone : sent_and_gone_) dropped_ += gone.counts;
   sent_and_gone_.clear();
 }

@@ -30,6 +30,9 @@ class BatchQueue {
 
   // The connection is gone: what was not acknowledged will be sent again.
   void Rewind();
+  // A daemon has said which of our batches it has: those that went before they were acknowledged,
+  // and that it does not have, are lost.
+  void Settle(uint64_t last_sequence);
 
   bool empty() const { return batches_.empty(); }
   bool all_sent() const { return sent_ == batches_.size(); }
@@ -39,8 +42,8 @@ class BatchQueue {
   const EventCounts& acknowledged() const { return acknowledged_; }
 
  private:
-  // A batch that was let go after it was sent and before it was acknowledged: lost only if the
-  // connection breaks first.
+  // A batch that was let go after it was sent and before it was acknowledged: lost only if no
+  // daemon turns out to have it.
   struct SentAndGone {
     uint64_t sequence;
     EventCounts counts;

@@ -23,7 +23,7 @@ namespace {
 // Field numbers of proto/wire.proto's FromCollector and FromDaemon.
 constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6;
 constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4;
-constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4;
+constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4, kWelcomeLastSequence = 5;
 
 constexpr std::string_view kMagic = "TPC1";
 constexpr int64_t kReconnectNs = 500'000'000;
@@ -236,6 +236,7 @@ void DaemonLink::Handle(std::string_view message) {
     protozero::data_view content = reader.get_view();
     switch (field) {
       case kWelcome:
+        queue_->Settle(VarintIn(content, kWelcomeLastSequence));
         if (VarintIn(content, kWelcomeRefused) != 0) {
           refusal_ = BytesIn(content, kWelcomeReason);
           if (refusal_.empty()) refusal_ = "the daemon refused the connection";

@@ -24,6 +24,7 @@ void OperationReader::Read(void (*batch_full)(void*), void* user) {
       batch_full(user);
     });
     if (ended) {
+      uncorrelated_->Ended(thread, Innermost(thread.serial()));
       // What it left open ended with it.
       while (!stack.empty()) {
         Close(stack.back(), thread.ended_ns());

@@ -13,15 +13,16 @@
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/thread_operations.h"
+#include "collector/operation/uncorrelated_threads.h"
 
 namespace tp::collect {
 
 // Not thread-safe: the collector thread's own.
 class OperationReader {
  public:
-  // Both outlive the reader.
-  OperationReader(StringTable* strings, BatchEncoder* encoder)
-      : strings_(strings), encoder_(encoder) {}
+  // All outlive the reader. `uncorrelated` is told of threads that have ended.
+  OperationReader(StringTable* strings, BatchEncoder* encoder, UncorrelatedThreads* uncorrelated)
+      : strings_(strings), encoder_(encoder), uncorrelated_(uncorrelated) {}
 
   // Takes what all threads have recorded so far. `batch_full` is called now and then, so that the
   // batch can be sent off when it has grown enough.
@@ -61,6 +62,7 @@ class OperationReader {
 
   StringTable* strings_;
   BatchEncoder* encoder_;
+  UncorrelatedThreads* uncorrelated_;
   std::unordered_map<uint64_t, Thread> threads_;  // By serial.
   std::unordered_map<uint64_t, Open> asynchronous_;
   std::vector<UnmatchedEnd> unmatched_;

@@ -11,11 +11,10 @@
 namespace tp::collect {
 namespace {
 
-// Buffers are large while threads are few, so that a burst of ranges fits, and small when there are
-// many.
-constexpr uint32_t kLargeBuffer = 512 << 10;
-constexpr uint32_t kMiddleBuffer = 128 << 10;
-constexpr uint32_t kSmallBuffer = 32 << 10;
+// Buffers are large while threads are few, so that a burst of ranges fits until the collector
+// thread gets to run, and small when there are many. A page counts as the process's memory when it
+// is first used: a thread of few ranges uses few.
+constexpr uint32_t kBufferBytes[] = {2 << 20, 512 << 10, 64 << 10, 16 << 10};
 
 constexpr int kSerialShift = 40;
 
@@ -34,12 +33,6 @@ pthread_mutex_t g_overflow_lock = PTHREAD_MUTEX_INITIALIZER;
 constexpr size_t kMostOverflowedEnds = 4096;
 EndedRange g_overflowed_ends[kMostOverflowedEnds];
 size_t g_overflowed_count = 0;
-
-uint32_t BufferBytes(size_t used, size_t limit) {
-  if (used < limit / 3) return kLargeBuffer;
-  if (used < 2 * (limit / 3)) return kMiddleBuffer;
-  return kSmallBuffer;
-}
 
 }  // namespace
 
@@ -214,11 +207,27 @@ void ThreadOperationsList::Configure(size_t memory_limit_bytes, void (*wake)()) 
   wake_ = wake;
 }
 
+// Takes a buffer's share of the bound; 0 when there is none left.
+uint32_t ThreadOperationsList::ReserveBuffer() {
+  size_t used = memory_.load(std::memory_order_relaxed);
+  uint32_t bytes;
+  do {
+    size_t left = memory_limit_ - std::min(used, memory_limit_);
+    int size = left > memory_limit_ / 2   ? 0
+               : left > memory_limit_ / 3 ? 1
+               : left > memory_limit_ / 6 ? 2
+                                          : 3;
+    while (size < 3 && kBufferBytes[size] > memory_limit_ / 8) ++size;
+    bytes = kBufferBytes[size];
+    if (bytes > left) return 0;
+  } while (!memory_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  return bytes;
+}
+
 ThreadOperations* ThreadOperationsList::Create() {
   if (closed_.load(std::memory_order_relaxed)) return nullptr;
   pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, &ThreadEnds) == 0; });
-  size_t used = memory_.load(std::memory_order_relaxed);
-  uint32_t buffer_bytes = BufferBytes(used, memory_limit_);
+  uint32_t buffer_bytes = g_key_made ? ReserveBuffer() : 0;
   // The stack is address space alone until it is used: a page holds more ranges than most threads
   // ever nest.
   size_t stack_bytes = ThreadOperations::kDeepest * sizeof(ThreadOperations::OpenRange);
@@ -227,16 +236,16 @@ ThreadOperations* ThreadOperationsList::Create() {
       ~size_t{4095};
   size_t bytes = head_bytes + stack_bytes;
   void* memory = MAP_FAILED;
-  if (g_key_made && used + buffer_bytes <= memory_limit_) {
+  if (buffer_bytes > 0) {
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
   if (memory == MAP_FAILED) {
+    memory_.fetch_sub(buffer_bytes, std::memory_order_relaxed);
     t_operations = reinterpret_cast<ThreadOperations*>(kNone);
     lost_.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
-  memory_.fetch_add(buffer_bytes, std::memory_order_relaxed);
   char* base = static_cast<char*>(memory);
   auto* thread = new (memory)
       ThreadOperations(gettid(), next_serial_.fetch_add(1, std::memory_order_relaxed),

@@ -162,6 +162,7 @@ class ThreadOperationsList {
   friend class ThreadOperations;
 
   static ThreadOperations* Create();
+  static uint32_t ReserveBuffer();
   static void Destroy(ThreadOperations* thread);
   static bool Unlink(ThreadOperations* previous, ThreadOperations* thread);
   static void ThreadEnds(void* thread);

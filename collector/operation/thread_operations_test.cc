@@ -96,7 +96,8 @@ class ThreadOperationsTest : public testing::Test {
 
   StringTable strings_;
   BatchEncoder encoder_;
-  OperationReader reader_{&strings_, &encoder_};
+  UncorrelatedThreads uncorrelated_;
+  OperationReader reader_{&strings_, &encoder_, &uncorrelated_};
 };
 
 TEST_F(ThreadOperationsTest, PushAndPopGiveDepthsAndWholeOperations) {
@@ -198,7 +199,7 @@ TEST_F(ThreadOperationsTest, CallsOfAThreadThatCouldNotTellCuptiYetBelongToItsOp
     wait_for(4);
   });
   wait_for(1);
-  UncorrelatedThreads uncorrelated;
+  UncorrelatedThreads& uncorrelated = uncorrelated_;
   int64_t earlier_ns = HostTimeNs();
   ThreadOperationsList::SetLaunchCorrelation(&kCorrelation);
   int64_t before_ns = HostTimeNs();
@@ -260,7 +261,7 @@ TEST_F(ThreadOperationsTest, ThousandsOfShortThreadsAreReadAndGivenBack) {
   }
   Take();
   EXPECT_EQ(count, 2000u);
-  EXPECT_LE(ThreadOperationsList::memory_bytes(), before + (512 << 10))
+  EXPECT_LE(ThreadOperationsList::memory_bytes(), before + (2 << 20))
       << "at most one ended thread, the newest, may wait for the next round";
 }
 
@@ -304,7 +305,7 @@ TEST_F(ThreadOperationsTest, MemoryForThreadsIsBounded) {
   }
   while (with + without < 200) std::this_thread::yield();
   EXPECT_GT(without, 0);
-  EXPECT_LE(ThreadOperationsList::memory_bytes(), size_t{4} << 20);
+  EXPECT_LE(ThreadOperationsList::memory_bytes(), size_t{2} << 20);
   end = true;
   for (std::thread& thread : threads) thread.join();
   Take();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "collector/operation/operation_reader.h"
 #include "collector/operation/thread_operations.h"
 
 namespace tp::collect {
@@ -13,30 +14,39 @@ constexpr int64_t kLatestRecordNs = 30'000'000'000;
 }  // namespace
 
 void UncorrelatedThreads::Update(const OperationReader& operations, int64_t now_ns) {
-  std::vector<Thread> found;
+  std::vector<uint64_t> alive;
   ThreadOperationsList::ForEachAlive([&](const ThreadOperations& thread) {
-    int64_t since_ns = thread.correlated_since_ns();
-    // One that has not told CUPTI has made no range since: what was read of it is as it was then.
-    uint64_t operation = since_ns == INT64_MAX ? operations.Innermost(thread.serial())
-                                               : thread.uncorrelated_operation();
-    found.push_back(
-        {thread.serial(), static_cast<uint32_t>(thread.thread_id()), operation, since_ns});
+    Note(thread, operations.Innermost(thread.serial()));
+    alive.push_back(thread.serial());
   });
-  if (begun_) {
-    begun_ = false;
-    std::erase_if(found, [](const Thread& thread) { return thread.operation == 0; });
-    threads_ = std::move(found);
-    return;
-  }
+  begun_ = false;  // Threads that are new from now on tell CUPTI from their first range on.
   for (Thread& thread : threads_) {
-    if (thread.until_ns != INT64_MAX) continue;
-    auto alive = std::find_if(found.begin(), found.end(),
-                              [&](const Thread& other) { return other.serial == thread.serial; });
-    thread.until_ns = alive != found.end() ? alive->until_ns : now_ns;
+    bool ended = std::find(alive.begin(), alive.end(), thread.serial) == alive.end();
+    if (ended && thread.until_ns == INT64_MAX) thread.until_ns = now_ns;
   }
   std::erase_if(threads_, [now_ns](const Thread& thread) {
     return thread.until_ns != INT64_MAX && now_ns - thread.until_ns > kLatestRecordNs;
   });
+}
+
+void UncorrelatedThreads::Ended(const ThreadOperations& thread, uint64_t innermost) {
+  if (wanted()) Note(thread, innermost);
+}
+
+void UncorrelatedThreads::Note(const ThreadOperations& thread, uint64_t innermost) {
+  int64_t until_ns = thread.correlated_since_ns();
+  auto known = std::find_if(threads_.begin(), threads_.end(),
+                            [&](const Thread& other) { return other.serial == thread.serial(); });
+  if (known != threads_.end()) {
+    if (known->until_ns == INT64_MAX) known->until_ns = until_ns;
+    return;
+  }
+  if (!begun_) return;
+  // One that has not told CUPTI has made no range since: what was read of it is as it was then.
+  uint64_t operation = until_ns == INT64_MAX ? innermost : thread.uncorrelated_operation();
+  if (operation == 0) return;
+  threads_.push_back(
+      {thread.serial(), static_cast<uint32_t>(thread.thread_id()), operation, until_ns});
 }
 
 uint64_t UncorrelatedThreads::OperationOf(uint32_t thread_id, int64_t start_ns) const {

@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "collector/operation/operation_reader.h"
-
 namespace tp::collect {
+
+class OperationReader;
+class ThreadOperations;
 
 // All times are of CUPTI's clock. Not thread-safe: the collector thread's own, but for Begin, which
 // may come before that thread does.
@@ -25,6 +26,9 @@ class UncorrelatedThreads {
   // Whether Update has anything to find out: not, once all threads have told CUPTI and their calls
   // have been read.
   bool wanted() const { return begun_ || !threads_.empty(); }
+  // A thread has ended, and its state goes; `innermost` is its innermost open range.
+  void Ended(const ThreadOperations& thread, uint64_t innermost);
+
   // To be called between a Read of the operations and the reading of calls.
   void Update(const OperationReader& operations, int64_t now_ns);
 
@@ -39,6 +43,8 @@ class UncorrelatedThreads {
     uint64_t operation;
     int64_t until_ns;  // INT64_MAX: still.
   };
+
+  void Note(const ThreadOperations& thread, uint64_t innermost);
 
   bool begun_ = false;
   int64_t begin_ns_ = 0;

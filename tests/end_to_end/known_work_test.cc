@@ -5,7 +5,6 @@
 
 #include <fstream>
 #include <map>
-#include <regex>
 #include <string>
 #include <thread>
 
@@ -31,13 +30,10 @@ Counts CountRows(const Json& table, const char* name, Keep&& keep) {
   return counts;
 }
 
-// "cudaMalloc_v3020" as the program calls it.
-std::string CalledName(const std::string& recorded) {
-  return std::regex_replace(recorded, std::regex("(_v[0-9]+)?(_ptsz|_ptds)?(_v[0-9]+)?$"), "");
-}
-
 void ExpectExact(Sandbox& sandbox, pid_t pid, const Json& done) {
-  const Arguments of_process = {"--pid", std::to_string(pid)};
+  Json process = sandbox.ProcessOf(pid);
+  ASSERT_FALSE(process.is_null());
+  SCOPED_TRACE(process.dump());
   auto table = [&](const std::string& view) {
     return sandbox.Table({"--pid", std::to_string(pid), "--view", view});
   };
@@ -55,8 +51,9 @@ void ExpectExact(Sandbox& sandbox, pid_t pid, const Json& done) {
   EXPECT_EQ(by_direction, CountsOf(done["copies"]));
 
   Counts calls;
-  for (const Json& row : table("api")["rows"]) {
-    if (row["domain"] == "runtime") calls[CalledName(row["name"])] += row["count"].get<long>();
+  Json api = table("api");
+  for (const Json& row : api["rows"]) {
+    if (row["domain"] == "runtime") calls[row["name"]] += row["count"].get<long>();
   }
   EXPECT_EQ(calls, CountsOf(done["runtime_calls"]));
 
@@ -92,8 +89,6 @@ void ExpectExact(Sandbox& sandbox, pid_t pid, const Json& done) {
   }
   EXPECT_EQ(self("transfer"), copies_ns);
   EXPECT_EQ(self("iteration"), fills_ns);
-  Json process = sandbox.ProcessOf(pid);
-  ASSERT_FALSE(process.is_null());
   EXPECT_EQ(total("thread") + process["unattributed_ns"].get<int64_t>(), device_ns);
   EXPECT_EQ(process["unattributed_count"].get<long>(), done["work_in"][""].get<long>());
   EXPECT_TRUE(process["losses"].empty()) << process["losses"];
@@ -129,6 +124,7 @@ TEST(KnownWork, ARangeThatIsStillOpenHasItsDeviceTimeAlready) {
   Program program = sandbox.Start(
       {Sandbox::Built(kProgram), "--iterations", "20", "--hold", release}, sandbox.Traced());
   ASSERT_TRUE(program.WaitForOut("holding"));
+  ASSERT_TRUE(sandbox.WaitForProcess(program.pid()));
   Json open = sandbox.Table({"--pid", std::to_string(program.pid())});
   std::map<std::string, Json> rows = RowsByName(open);
   ASSERT_EQ(rows.count("thread"), 1u) << open;

@@ -114,17 +114,17 @@ TEST(Manners, AKilledDaemonIsNotNoticedLaterEventsArriveAndLossesAreCounted) {
   ASSERT_FALSE(process.is_null()) << "the new daemon does not know the process";
   auto lost = [&](const std::string& kind) {
     long count = 0;
-    for (const Json& loss : process["losses"]) {
-      if (loss["kind"] == kind) count += loss["count"].get<long>();
-    }
+    if (!process["losses"].contains(kind)) return count;
+    for (const Json& number : process["losses"][kind]) count += number.get<long>();
     return count;
   };
   long kernels = 0, ranges = 0, fills = 0;
-  for (const Json& row : sandbox.Table({"--view", "kernels"})["rows"]) {
+  Json kernel_table = sandbox.Table({"--view", "kernels"}), operation_table = sandbox.Table({});
+  for (const Json& row : kernel_table["rows"]) {
     if (row["kind"] == "k") kernels += row["count"].get<long>();
     if (row["kind"] == "s") fills += row["count"].get<long>();
   }
-  for (const Json& row : sandbox.Table({})["rows"]) ranges += row["count"].get<long>();
+  for (const Json& row : operation_table["rows"]) ranges += row["count"].get<long>();
   long kernels_done = 0, ranges_done = 0;
   for (const auto& [name, count] : done["kernels"].items()) kernels_done += count.get<long>();
   for (const auto& [name, count] : done["ranges"].items()) ranges_done += count.get<long>();
@@ -134,6 +134,27 @@ TEST(Manners, AKilledDaemonIsNotNoticedLaterEventsArriveAndLossesAreCounted) {
   EXPECT_EQ(fills + lost("fills"), done["fills"].get<long>());
   EXPECT_EQ(ranges + lost("operations"), ranges_done)
       << "a range that began before the daemon died and ended after it is no row";
+}
+
+TEST(Manners, RangesOfAKilledProgramEndWhenItWasLastSeen) {
+  Sandbox sandbox;
+  sandbox.StartDaemon();
+  std::string release = sandbox.folder() + "/never";
+  Program program = sandbox.Start(
+      {Sandbox::Built(kProgram), "--iterations", "20", "--hold", release}, sandbox.Traced());
+  ASSERT_TRUE(program.WaitForOut("holding"));
+  ASSERT_TRUE(sandbox.WaitForProcess(program.pid()));
+  EXPECT_EQ(RowsByName(sandbox.Table({}))["thread"]["count"], 1);
+  program.Signal(SIGKILL);
+  EXPECT_EQ(program.Wait().status, 128 + SIGKILL);
+  while (sandbox.ProcessOf(program.pid())["state"] != "gone") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  Json first = RowsByName(sandbox.Table({}))["thread"];
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  Json second = RowsByName(sandbox.Table({}))["thread"];
+  EXPECT_EQ(first["count"], 1);
+  EXPECT_EQ(first, second) << "goes on after its end";
 }
 
 TEST(Manners, ADaemonThatReadsNothingHoldsNobodyUp) {

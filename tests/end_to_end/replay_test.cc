@@ -33,6 +33,26 @@ std::vector<Json> GoldenRows(const std::filesystem::path& file) {
 
 using Key = std::pair<std::string, std::string>;  // Name and kind.
 
+using Numbers = std::tuple<long, long, long, long>;
+
+// The rows that differ, a line each.
+std::string Differences(const std::map<Key, Numbers>& actual,
+                        const std::map<Key, Numbers>& expected) {
+  std::map<Key, std::pair<const Numbers*, const Numbers*>> both;
+  for (const auto& [key, numbers] : actual) both[key].first = &numbers;
+  for (const auto& [key, numbers] : expected) both[key].second = &numbers;
+  std::string text;
+  for (const auto& [key, pair] : both) {
+    if (pair.first != nullptr && pair.second != nullptr && *pair.first == *pair.second) continue;
+    text += key.first.substr(0, 80) + " " + key.second + ":";
+    for (const Numbers* numbers : {pair.first, pair.second}) {
+      text += numbers == nullptr ? " none" : " " + testing::PrintToString(*numbers);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 class Replay : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -58,31 +78,33 @@ class Replay : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Replay, KernelsCopiesAndFillsHaveTheTracesNamesCountsAndDurations) {
-  std::map<Key, std::tuple<long, long, long, long>> expected, actual;
+  std::map<Key, Numbers> expected, actual;
   for (const Json& row : GoldenRows(case_ / "expected/device_kernels.json")) {
     expected[{row["name"], row["kind"]}] = {row["count"], row["total_ns"], row["min_ns"],
                                             row["max_ns"]};
   }
-  for (const Json& row : sandbox_.Table({"--view", "kernels"})["rows"]) {
+  Json table = sandbox_.Table({"--view", "kernels"});
+  for (const Json& row : table["rows"]) {
     actual[{row["name"], row["kind"]}] = {row["count"], row["total_ns"], row["min_ns"],
                                           row["max_ns"]};
   }
   EXPECT_FALSE(expected.empty());
-  EXPECT_EQ(actual, expected);
+  EXPECT_EQ(Differences(actual, expected), "");
 }
 
 TEST_P(Replay, OperationsHaveTheTracesCallsAndDeviceTimes) {
-  std::map<Key, std::tuple<long, long, long, long>> expected, actual;
+  std::map<Key, Numbers> expected, actual;
   for (const Json& row : GoldenRows(case_ / "expected/key_averages.json")) {
     expected[{row["name"], row["kind"]}] = {row["count"], row["cuda_ns"], row["self_cuda_ns"],
                                             row["kernel_count"]};
   }
-  for (const Json& row : sandbox_.Table({})["rows"]) {
+  Json table = sandbox_.Table({});
+  for (const Json& row : table["rows"]) {
     actual[{row["name"], row["kind"]}] = {row["count"], row["device_time_total_ns"],
                                           row["self_device_time_total_ns"], row["kernel_count"]};
   }
   EXPECT_FALSE(expected.empty());
-  EXPECT_EQ(actual, expected);
+  EXPECT_EQ(Differences(actual, expected), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Traces, Replay, testing::Values("alexnet", "sampled_rank0", "nccl"),

@@ -203,6 +203,10 @@ nlohmann::json Sandbox::Processes() {
   return processes;
 }
 
+bool Sandbox::WaitForProcess(pid_t pid) {
+  return WaitUntil([&] { return !ProcessOf(pid).is_null(); });
+}
+
 nlohmann::json Sandbox::ProcessOf(pid_t pid) {
   nlohmann::json processes = Processes();
   const nlohmann::json& rows =

@@ -76,6 +76,8 @@ class Sandbox {
   // moment after their end).
   nlohmann::json Table(const Arguments& options);
   nlohmann::json Processes();
+  // Until the daemon knows the process; false if half a minute passes.
+  bool WaitForProcess(pid_t pid);
   // The process's entry of `ps`; null if it is not there.
   nlohmann::json ProcessOf(pid_t pid);
 

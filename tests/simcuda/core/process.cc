@@ -18,6 +18,7 @@ namespace {
 enum class State { kNew, kRunning, kInherited, kEnded };
 std::atomic<State> state{State::kNew};
 std::atomic<CUresult> initialization_result{CUDA_SUCCESS};
+std::atomic<bool> complete{false};  // cuInit has returned, or is about to.
 
 // Threads that come to cuInit while another loads the injection wait for it, but not that other one
 // itself.
@@ -67,7 +68,6 @@ CUresult Initialize() {
   if (now == State::kInherited) return CUDA_ERROR_NOT_INITIALIZED;
   if (now == State::kEnded) return CUDA_ERROR_DEINITIALIZED;
   if (initializing) return initialization_result;  // Called from InitializeInjection.
-  static std::atomic<bool> complete{false};
   if (complete.load(std::memory_order_acquire)) return initialization_result;
   std::lock_guard<std::mutex> lock(InitializationMutex());
   if (complete.load(std::memory_order_acquire)) return initialization_result;
@@ -86,6 +86,10 @@ CUresult Initialize() {
 CUresult Ready() {
   switch (state.load(std::memory_order_acquire)) {
     case State::kRunning:
+      // Others than the thread that loads the injection have to wait for it, in cuInit.
+      if (!complete.load(std::memory_order_acquire) && !initializing) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+      }
       return initialization_result.load(std::memory_order_relaxed);
     case State::kEnded:
       return CUDA_ERROR_DEINITIALIZED;
