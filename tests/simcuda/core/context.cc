@@ -120,6 +120,14 @@ void DestroyContext(Context* context) {
   std::vector<Stream*> streams(context->streams.begin(), context->streams.end());
   for (Stream* stream : streams) Retire(stream);
   Retire(context->legacy);
+  std::vector<Event*> events;
+  model.events.ForEach([&](Event& event) {
+    if (event.context == context) events.push_back(&event);
+  });
+  for (Event* event : events) {
+    model.events.Retire(event);
+    if (--event->references == 0) model.events.Free(event);
+  }
   struct Forget {
     static void From(Library& library, void* user) {
       auto* gone = static_cast<const Context*>(user);
