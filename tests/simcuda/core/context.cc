@@ -50,10 +50,13 @@ Stream* NewStream(Context& context, uint32_t id, unsigned flags, int priority) {
 void Retire(Stream* stream) {
   Model& model = Model::Instance();
   if (std::shared_ptr<Capture> capture = stream->capture) {
-    capture->invalid = true;
+    // A stream that joined the capture may go; whether its work leads back is asked at the end.
+    auto& left = capture->left_tails;
+    left.insert(left.end(), stream->capture_tail.begin(), stream->capture_tail.end());
     auto& streams = capture->streams;
     streams.erase(std::remove(streams.begin(), streams.end(), stream), streams.end());
     if (capture->origin == stream) {
+      capture->invalid = true;
       for (Stream* other : streams) {
         other->capture = nullptr;
         other->capture_tail.clear();
@@ -61,6 +64,7 @@ void Retire(Stream* stream) {
       auto& captures = Graphs::Instance().captures;
       captures.erase(std::remove(captures.begin(), captures.end(), capture.get()), captures.end());
       if (!capture->into_existing && capture->graph != nullptr) DestroyGraph(capture->graph);
+      capture->graph = nullptr;
     }
   }
   model.streams.Retire(stream);
@@ -116,6 +120,14 @@ void DestroyContext(Context* context) {
   std::vector<Stream*> streams(context->streams.begin(), context->streams.end());
   for (Stream* stream : streams) Retire(stream);
   Retire(context->legacy);
+  std::vector<Event*> events;
+  model.events.ForEach([&](Event& event) {
+    if (event.context == context) events.push_back(&event);
+  });
+  for (Event* event : events) {
+    model.events.Retire(event);
+    if (--event->references == 0) model.events.Free(event);
+  }
   struct Forget {
     static void From(Library& library, void* user) {
       auto* gone = static_cast<const Context*>(user);

@@ -13,7 +13,7 @@ namespace simcuda {
 Device* FindDevice(CUdevice ordinal);
 
 Context* CreateContext(Device& device, unsigned flags, bool primary);
-// Waits for its work, then ends its streams, memory and loaded code.
+// Waits for its work, then ends its streams, events, memory and loaded code.
 void DestroyContext(Context* context);
 
 // The device's primary context, made at the first call; counts a reference.

@@ -117,6 +117,7 @@ void DestroyGraph(Graph* graph) {
   ReportGraph(Resource::kGraphDestroyed, *graph, 0, 0);
   for (GraphNode* node : graph->nodes) {
     if (node->child != nullptr) DestroyGraph(node->child);
+    for (Graph* body : node->other_bodies) DestroyGraph(body);
     graphs.nodes.Destroy(node);
   }
   graphs.graphs.Destroy(graph);
@@ -147,6 +148,7 @@ void DestroyNode(GraphNode* node) {
   for (GraphNode* other : node->dependents) Remove(other->dependencies, node);
   Remove(node->graph->nodes, node);
   if (node->child != nullptr) DestroyGraph(node->child);
+  for (Graph* body : node->other_bodies) DestroyGraph(body);
   Graphs::Instance().nodes.Destroy(node);
 }
 
@@ -300,14 +302,16 @@ CUresult EndCapture(Stream& stream, Graph** graph) {
   }
   // All that was captured elsewhere has to lead back to this stream.
   CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+  std::vector<GraphNode*> tails = capture->left_tails;
   for (const Stream* other : capture->streams) {
     if (other == &stream) continue;
-    for (GraphNode* tail : other->capture_tail) {
-      bool joined = !tail->dependents.empty() ||
-                    std::find(stream.capture_tail.begin(), stream.capture_tail.end(), tail) !=
-                        stream.capture_tail.end();
-      if (!joined && result == CUDA_SUCCESS) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-    }
+    tails.insert(tails.end(), other->capture_tail.begin(), other->capture_tail.end());
+  }
+  for (GraphNode* tail : tails) {
+    bool joined = !tail->dependents.empty() ||
+                  std::find(stream.capture_tail.begin(), stream.capture_tail.end(), tail) !=
+                      stream.capture_tail.end();
+    if (!joined && result == CUDA_SUCCESS) result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   }
   auto& captures = Graphs::Instance().captures;
   captures.erase(std::remove(captures.begin(), captures.end(), capture.get()), captures.end());
@@ -343,12 +347,12 @@ CUresult CheckUnsafeCall() {
   return CUDA_SUCCESS;
 }
 
-bool LegacyStreamIsForbidden(const Context& context) {
+bool LegacyStreamIsForbidden(const Context& context, bool used) {
   bool forbidden = false;
   for (Capture* capture : Graphs::Instance().captures) {
     for (const Stream* stream : capture->streams) {
       if (stream->context == &context && stream->blocking()) {
-        capture->invalid = true;
+        capture->invalid |= used;
         forbidden = true;
       }
     }

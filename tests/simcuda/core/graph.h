@@ -23,8 +23,9 @@ struct GraphNode {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   Operation operation;
   std::vector<GraphNode*> dependencies, dependents;
-  Graph* child = nullptr;         // Of child graph and conditional nodes; owned.
-  GraphNode* original = nullptr;  // In a clone: what it was copied from.
+  Graph* child = nullptr;            // Of child graph and conditional nodes; owned.
+  std::vector<Graph*> other_bodies;  // Further bodies of a conditional node, never run; owned.
+  GraphNode* original = nullptr;     // In a clone: what it was copied from.
   // What the program gave, for the GetParams functions.
   CUDA_KERNEL_NODE_PARAMS kernel_params = {};
   CUDA_MEMCPY3D copy_params = {};
@@ -74,6 +75,7 @@ struct Capture {
   bool invalid = false;
   bool into_existing = false;
   std::vector<Stream*> streams;
+  std::vector<GraphNode*> left_tails;  // Of streams that were destroyed meanwhile.
 };
 
 struct Graphs {
@@ -112,8 +114,9 @@ void InvalidateCapture(Stream& stream);
 // Takes Model::mutex. The error of a call that may break captures (allocation, synchronization of a
 // device) when one forbids it.
 CUresult CheckUnsafeCall();
-// True while a capture in this context forbids use of the legacy stream.
-bool LegacyStreamIsForbidden(const Context& context);
+// True while a capture in this context forbids use of the legacy stream. `used`: it was used all
+// the same, which makes the capture useless.
+bool LegacyStreamIsForbidden(const Context& context, bool used);
 
 CUgraphNodeType NodeType(const Operation& operation);
 

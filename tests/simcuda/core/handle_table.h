@@ -54,7 +54,8 @@ class HandleTable {
   T* Get(const void* handle) const {
     uintptr_t address = reinterpret_cast<uintptr_t>(handle);
     uintptr_t base = reinterpret_cast<uintptr_t>(slots_);
-    if (address < base || address >= base + kCapacity * sizeof(Slot)) return nullptr;
+    if (slots_ == nullptr || address < base || address >= base + kCapacity * sizeof(Slot))
+      return nullptr;
     if ((address - base) % sizeof(Slot) != 0) return nullptr;
     Slot& slot = slots_[(address - base) / sizeof(Slot)];
     if (!slot.live.load(std::memory_order_acquire)) return nullptr;
@@ -84,6 +85,7 @@ class HandleTable {
       std::lock_guard<std::mutex> lock(mutex_);
       used = used_;
     }
+    if (slots_ == nullptr) return;
     for (size_t i = 0; i < used; ++i) {
       if (slots_[i].live.load(std::memory_order_acquire)) {
         visit(*std::launder(reinterpret_cast<T*>(slots_[i].storage)));

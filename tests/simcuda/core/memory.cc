@@ -232,6 +232,17 @@ uint64_t Memory::FreeBytes(uint32_t device_id) const {
   return kDeviceBytes - (at == used_.end() ? 0 : at->second);
 }
 
+uint64_t Memory::PoolBytes(uint32_t device_id) const {
+  std::shared_lock lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& [address, allocation] : allocations_) {
+    if (allocation.from_pool && allocation.device_id == device_id) {
+      bytes += allocation.reserved_bytes;
+    }
+  }
+  return bytes;
+}
+
 void Memory::FreeContext(const void* context) {
   std::unique_lock lock(mutex_);
   for (auto at = allocations_.begin(); at != allocations_.end();) {

@@ -35,6 +35,8 @@ struct Allocation {
   unsigned host_flags = 0;
   bool registered = false;  // The program's own memory, pinned by cuMemHostRegister.
   bool from_pool = false;   // cuMemAllocAsync.
+  // Allocated by a graph, whose next launch has it again at the same address: freeing it keeps it.
+  bool of_graph = false;
 };
 
 class Memory {
@@ -75,6 +77,8 @@ class Memory {
   bool IsDangling(uint64_t address, size_t bytes) const;
 
   uint64_t FreeBytes(uint32_t device_id) const;
+  // What stream-ordered allocations hold on a device.
+  uint64_t PoolBytes(uint32_t device_id) const;
 
   // Frees all that a context owns (its end, or a device reset).
   void FreeContext(const void* context);

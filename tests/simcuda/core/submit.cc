@@ -397,7 +397,7 @@ CUresult Submit(Stream& stream, Operation operation) {
   {
     std::unique_lock<std::mutex> lock(model.mutex);
     if (stream.capture != nullptr) return CaptureOperation(stream, operation);
-    if (stream.legacy && LegacyStreamIsForbidden(*stream.context)) {
+    if (stream.legacy && LegacyStreamIsForbidden(*stream.context, true)) {
       return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
     WaitForRoom(stream, lock);

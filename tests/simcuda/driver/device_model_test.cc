@@ -33,7 +33,6 @@ struct Seen {
   std::vector<ResourceEvent> resources;
   std::vector<MemoryEvent> memory;
   std::vector<Synchronization> synchronizations;
-  int depth = 0;
 };
 Seen seen;
 
@@ -263,6 +262,29 @@ TEST_F(DeviceModelTest, BranchesOfAGraphOverlapAndTheirJoinWaits) {
     EXPECT_EQ(work.correlation_id, works[0].correlation_id);
   }
   EXPECT_EQ(nodes.size(), 3u);
+}
+
+TEST_F(DeviceModelTest, AStreamThatJoinedACaptureMayBeDestroyedBeforeItsEnd) {
+  for (bool joined : {true, false}) {
+    CUstream stream = NewStream(), branch = NewStream();
+    CUevent event;
+    ASSERT_EQ(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    ASSERT_EQ(cuEventRecord(event, stream), CUDA_SUCCESS);
+    ASSERT_EQ(cuStreamWaitEvent(branch, event, 0), CUDA_SUCCESS);
+    Launch(branch);
+    if (joined) {
+      ASSERT_EQ(cuEventRecord(event, branch), CUDA_SUCCESS);
+      ASSERT_EQ(cuStreamWaitEvent(stream, event, 0), CUDA_SUCCESS);
+    }
+    ASSERT_EQ(cuStreamDestroy(branch), CUDA_SUCCESS);
+    CUgraph graph = nullptr;
+    EXPECT_EQ(cuStreamEndCapture(stream, &graph),
+              joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    if (joined) {
+      EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+    }
+  }
 }
 
 TEST_F(DeviceModelTest, CallsComeInPairsWithTheWorksCorrelation) {

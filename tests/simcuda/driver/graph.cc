@@ -171,6 +171,7 @@ CUresult AddMemAlloc(CUgraphNode* handle, CUgraph graph, const CUgraphNode* depe
   allocation.bytes = params->bytesize;
   allocation.kind = MemoryKind::kDevice;
   allocation.device_id = device->id;
+  allocation.of_graph = true;
   if (Context* context = CurrentContext()) {
     allocation.context_id = context->id;
     allocation.context = context;
@@ -259,21 +260,29 @@ CUresult AddChild(CUgraphNode* handle, CUgraph graph, const CUgraphNode* depende
   return CUDA_SUCCESS;
 }
 
-// A conditional node's body runs once here, as if its condition held exactly once.
+// A conditional node's first body runs once here, as if its condition held exactly once.
 CUresult AddConditional(CUgraphNode* handle, CUgraph graph, const CUgraphNode* dependencies,
                         size_t count, CUDA_CONDITIONAL_NODE_PARAMS* params) {
-  if (params->size != 1) return CUDA_ERROR_NOT_SUPPORTED;
+  if (params->size == 0) return CUDA_ERROR_INVALID_VALUE;
   GraphNode* node;
   RETURN_IF_ERROR(
       Add(handle, graph, dependencies, count, CU_GRAPH_NODE_TYPE_CONDITIONAL, {}, &node));
   Lock lock(ModelMutex());
-  node->child = NewGraph(node->graph->context);
-  if (node->child == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  node->child->is_child = true;
-  static auto* bodies =
-      new std::deque<CUgraph>;  // The array that is handed out stays the library's.
-  bodies->push_back(Handle(node->child));
-  params->phGraph_out = &bodies->back();
+  // The array of bodies stays the library's, for as long as the program may look at it.
+  static auto* bodies = new std::deque<std::vector<CUgraph>>;
+  bodies->emplace_back();
+  for (unsigned i = 0; i < params->size; ++i) {
+    Graph* body = NewGraph(node->graph->context);
+    if (body == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+    body->is_child = true;
+    if (i == 0) {
+      node->child = body;
+    } else {
+      node->other_bodies.push_back(body);
+    }
+    bodies->back().push_back(Handle(body));
+  }
+  params->phGraph_out = bodies->back().data();
   return CUDA_SUCCESS;
 }
 
@@ -932,11 +941,11 @@ DRIVER_STREAM_ENTRY(cuStreamEndCapture, _ptsz, (CUstream hStream, CUgraph* phGra
                     (hStream, phGraph)) {
   Stream* stream;
   RETURN_IF_ERROR(NeedStream(hStream, default_stream, &stream));
-  if (phGraph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Lock lock(ModelMutex());
   Graph* graph = nullptr;
   CUresult result = EndCapture(*stream, &graph);
-  *phGraph = graph == nullptr ? nullptr : Handle(graph);
+  // A capture into a graph that the caller has may be ended without asking for it.
+  if (phGraph != nullptr) *phGraph = graph == nullptr ? nullptr : Handle(graph);
   return result;
 }
 
@@ -947,7 +956,7 @@ DRIVER_STREAM_ENTRY(cuStreamIsCapturing, _ptsz,
   RETURN_IF_ERROR(NeedStream(hStream, default_stream, &stream));
   if (captureStatus == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Lock lock(ModelMutex());
-  if (stream->legacy && LegacyStreamIsForbidden(*stream->context)) {
+  if (stream->legacy && LegacyStreamIsForbidden(*stream->context, false)) {
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   }
   *captureStatus = stream->capture == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE

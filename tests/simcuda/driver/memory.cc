@@ -53,6 +53,7 @@ CUresult Free(uint64_t address, MemoryKind kind) {
   }
   // Memory is only given back when nothing can be using it any more.
   RETURN_IF_ERROR(WaitForContext(*context));
+  if (allocation.of_graph) return CUDA_SUCCESS;
   if (!Memory::Instance().Free(address, kind, &allocation)) return CUDA_ERROR_INVALID_VALUE;
   ReportMemory(false, allocation, false, 0);
   return CUDA_SUCCESS;
@@ -292,13 +293,13 @@ DRIVER_ENTRY(cuMemRangeGetAttribute,
   return CUDA_SUCCESS;
 }
 
-// Stream-ordered allocation. Pools only count; all memory comes from the device's one range.
+// Stream-ordered allocation. Pools are names only: all memory comes from the device's one range,
+// and all pools of a device show what is allocated from any of them.
 namespace {
 
 struct Pool {
   CUdevice device = 0;
   uint64_t release_threshold = 0;
-  uint64_t used = 0, used_high = 0;
 };
 
 HandleTable<Pool, 1 << 12>& Pools() {
@@ -329,12 +330,13 @@ CUresult AllocateAsync(CUdeviceptr* dptr, size_t bytes, Stream& stream) {
   allocation.context_id = context.id;
   allocation.context = stream.context;
   allocation.from_pool = true;
+  allocation.of_graph = IsCapturing(stream);
   allocation.address = Memory::Instance().Allocate(allocation);
   if (allocation.address == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   *dptr = allocation.address;
   ReportMemory(true, allocation, true, stream.id);
   // In a capture the address is fixed now; the node only marks the place.
-  return IsCapturing(stream) ? Submit(stream, Operation()) : CUDA_SUCCESS;
+  return allocation.of_graph ? Submit(stream, Operation()) : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -365,7 +367,7 @@ DRIVER_STREAM_ENTRY(cuMemFreeAsync, _ptsz, (CUdeviceptr dptr, CUstream hStream),
     return CUDA_ERROR_INVALID_VALUE;
   }
   Operation operation;
-  if (!IsCapturing(*stream)) operation.what = FreeMemory{dptr};
+  if (!allocation.of_graph && !IsCapturing(*stream)) operation.what = FreeMemory{dptr};
   ReportMemory(false, allocation, true, stream->id);
   return Submit(*stream, operation);
 }
@@ -442,12 +444,9 @@ DRIVER_ENTRY(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
       *static_cast<cuuint64_t*>(value) = found->release_threshold;
       return CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-      *static_cast<cuuint64_t*>(value) = found->used;
-      return CUDA_SUCCESS;
     default:
-      *static_cast<cuuint64_t*>(value) = found->used_high;
+      *static_cast<cuuint64_t*>(value) =
+          Memory::Instance().PoolBytes(static_cast<uint32_t>(found->device));
       return CUDA_SUCCESS;
   }
 }

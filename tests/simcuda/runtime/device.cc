@@ -95,7 +95,12 @@ cudaError_t UseDevice(const DriverApi& driver, int device) {
 // The device's primary context, for peer access.
 cudaError_t PrimaryOf(const DriverApi& driver, int device, CUcontext* context) {
   RETURN_IF_CUDA_ERROR(CheckDevice(driver, device));
+  unsigned flags = 0;
+  int active = 0;
+  RETURN_IF_CUDA_ERROR(ToRuntime(driver.cuDevicePrimaryCtxGetState(device, &flags, &active)));
   RETURN_IF_CUDA_ERROR(ToRuntime(driver.cuDevicePrimaryCtxRetain(context, device)));
+  // The runtime keeps one reference to a context: the one that makes it.
+  if (active == 0) return cudaSuccess;
   return ToRuntime(driver.cuDevicePrimaryCtxRelease_v2(device));
 }
 
