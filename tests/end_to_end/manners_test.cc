@@ -94,7 +94,7 @@ TEST(Manners, AKilledDaemonIsNotNoticedLaterEventsArriveAndLossesAreCounted) {
   Sandbox sandbox;
   sandbox.StartDaemon();
   Program program = sandbox.Start(
-      {Sandbox::Built(kProgram), "--iterations", "3000", "--pause-us", "1000"}, sandbox.Traced());
+      {Sandbox::Built(kProgram), "--iterations", "4000", "--pause-us", "1000"}, sandbox.Traced());
   // Until something has arrived, and so will be lost with the daemon.
   long before = 0;
   for (int i = 0; i < 200 && before == 0; ++i) {
@@ -103,6 +103,7 @@ TEST(Manners, AKilledDaemonIsNotNoticedLaterEventsArriveAndLossesAreCounted) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   ASSERT_GT(before, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // For more, that it acknowledges.
   sandbox.KillDaemon();
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   sandbox.StartDaemon();

@@ -88,15 +88,27 @@ std::string ReadAll(const char* path) {
   return content;
 }
 
-// Microseconds as the trace writes them. Doubles of this size keep 1/4 us at least, whole ns only below 2^53 ns: so integers are kept
-// whole and fractions are rounded on their own.
+// Builds the JSON value, but keeps decimal numbers as the texts that they are: a double has no room for the ns of an epoch's us.
+class KeepDecimals : public nlohmann::detail::json_sax_dom_parser<Json> {
+ public:
+  explicit KeepDecimals(Json& root) : json_sax_dom_parser(root, /*allow_exceptions=*/false) {}
+  bool number_float(double, const std::string& text) {
+    std::string copy = text;
+    return string(copy);
+  }
+};
+
+// Microseconds as the trace writes them, to whole ns; digits beyond are cut.
 int64_t Nanoseconds(const Json& event, const char* field) {
   auto found = event.find(field);
   if (found == event.end()) return 0;
   if (found->is_number_integer()) return found->get<int64_t>() * 1000;
-  double us = found->get<double>();
-  double whole = static_cast<double>(static_cast<int64_t>(us));
-  return static_cast<int64_t>(whole) * 1000 + static_cast<int64_t>((us - whole) * 1000 + 0.5);
+  std::string text = found->get<std::string>();
+  size_t point = text.find('.');
+  if (point == text.npos) return strtoll(text.c_str(), nullptr, 10) * 1000;
+  std::string digits = text.substr(point + 1, 3);
+  digits.resize(3, '0');
+  return strtoll((text.substr(0, point) + digits).c_str(), nullptr, 10);
 }
 
 uint64_t Number(const Json& args, const char* field, uint64_t otherwise) {
@@ -236,8 +248,9 @@ void Play(std::vector<HostEvent>& events, const Control& control, const Streams&
 
 int main(int argc, char** argv) {
   if (argc != 2) Fail("usage: replay_trace TRACE.json[.gz]");
-  Json trace = Json::parse(ReadAll(argv[1]), nullptr, /*allow_exceptions=*/false);
-  if (trace.is_discarded() || !trace.contains("traceEvents")) Fail("not a trace");
+  Json trace;
+  KeepDecimals builder(trace);
+  if (!Json::sax_parse(ReadAll(argv[1]), &builder) || !trace.is_object() || !trace.contains("traceEvents")) Fail("not a trace");
 
   std::map<std::pair<std::string, std::string>, std::vector<HostEvent>> threads;
   std::map<uint64_t, std::vector<DeviceWork>> work_of;  // By correlation.
