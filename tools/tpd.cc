@@ -21,8 +21,8 @@
 #include "analyzer/serve/daemon.h"
 #include "analyzer/serve/listening_socket.h"
 #include "analyzer/serve/session_store.h"
-#include "analyzer/serve/version.h"
 #include "proto/socket_path.h"
+#include "proto/version.h"
 
 namespace {
 
@@ -50,7 +50,7 @@ int Parse(int argc, char** argv, Arguments* arguments) {
       "It goes into the background once it listens.",
       "tpd");
   app.footer("Example: tpd && LD_PRELOAD=libtpcollect.so ./app && tpctl table");
-  app.set_version_flag("--version", std::string("tpd ") + tp::kDaemonVersion);
+  app.set_version_flag("--version", std::string("tpd ") + tp::kVersion);
   app.add_option("--socket", arguments->socket,
                  "where to listen (default: $TP_SOCKET, else tpd.sock in /run/tp for root, in "
                  "$XDG_RUNTIME_DIR/tp, or in /tmp/tp-UID)")

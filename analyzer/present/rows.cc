@@ -119,7 +119,7 @@ ordered_json LossFields(const google::protobuf::RepeatedPtrField<query::Loss>& l
   return fields;
 }
 
-std::string_view ViewName(query::View view) {
+const char* ViewName(query::View view) {
   switch (view) {
     case query::KERNELS:
       return "kernels";

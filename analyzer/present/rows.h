@@ -16,9 +16,6 @@ namespace tp {
 // {kind: {cause: count}}.
 nlohmann::ordered_json LossFields(const google::protobuf::RepeatedPtrField<query::Loss>& losses);
 
-// "operations", "kernels", ...
-std::string_view ViewName(query::View view);
-
 // A copy of the table, sorted and limited as asked. Its totals are still those of all rows.
 absl::StatusOr<query::Table> ShownRows(const query::Table& table, const TextOptions& options);
 

@@ -28,6 +28,9 @@ struct TextOptions {
   std::optional<int> max_source_width = 75;
 };
 
+// "operations", "kernels", ...: as --view names them.
+const char* ViewName(query::View view);
+
 // "s", "ms", "us"; anything else is InvalidArgument: "unsupported time_unit: ...".
 absl::StatusOr<TimeUnit> ParseTimeUnit(std::string_view text);
 

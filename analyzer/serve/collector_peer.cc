@@ -3,7 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/serve/version.h"
+#include "proto/version.h"
 
 namespace tp {
 
@@ -51,7 +51,7 @@ absl::Status CollectorPeer::Greet(const wire::Hello& hello) {
   wire::FromDaemon answer;
   wire::Welcome* welcome = answer.mutable_welcome();
   welcome->set_protocol_version(kWireProtocolVersion);
-  welcome->set_daemon_version(kDaemonVersion);
+  welcome->set_daemon_version(kVersion);
   if (hello.protocol_version() != kWireProtocolVersion) {
     welcome->set_refused(true);
     welcome->set_reason(absl::StrCat("this daemon speaks version ", kWireProtocolVersion,

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/serve/version.h"
+#include "proto/version.h"
 
 namespace tp {
 namespace {
@@ -111,7 +111,7 @@ absl::Status Daemon::Start() {
 }
 
 void Daemon::Run() {
-  spdlog::info("tpd {} listens on {} (pid {})", kDaemonVersion, socket_.path(), getpid());
+  spdlog::info("tpd {} listens on {} (pid {})", kVersion, socket_.path(), getpid());
   reactor_->Run();
 }
 
@@ -263,7 +263,7 @@ void Daemon::OnCollectorClosed(const CollectorPeer* collector) {
 query::Daemon Daemon::Describe() const {
   query::Daemon daemon;
   daemon.set_pid(getpid());
-  daemon.set_version(kDaemonVersion);
+  daemon.set_version(kVersion);
   daemon.set_uptime_ns(MonotonicNow() - started_ns_);
   daemon.set_events(store_.events());
   uint64_t bytes = bytes_of_closed_;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/present/units.h"
 #include "analyzer/summarize/summary.h"
 
 namespace tp {
@@ -76,8 +77,9 @@ void AddNotes(const std::vector<query::Process>& processes, const std::vector<pi
     unattributed_ns += process.unattributed_ns();
   }
   if (unattributed > 0) {
-    table->add_notes(absl::StrCat("device work without a known operation: ", unattributed,
-                                  " records, ", unattributed_ns, " ns"));
+    table->add_notes(absl::StrCat(
+        "device work without a known operation: ", unattributed, " records, ",
+        DurationText(static_cast<double>(unattributed_ns) / 1000.0, TimeUnit::kChosenBySize)));
   }
   for (const query::Process& process : processes) {
     const std::string prefix =

@@ -184,6 +184,10 @@ void Session::AddNotes(query::Process* process) const {
       process->add_notes(absl::StrCat(number, " ", absl::string_view(what.data(), what.size())));
     }
   };
+  if (HasEnded() && !goodbye_.has_value() && !replaced_) {
+    process->add_notes(
+        "ended without a goodbye (killed?): what it did in its last second may be missing");
+  }
   const Missed missed = summary_->missed();
   count(missed.end_before_start, "records end before they start: left out");
   count(missed.before_launch, "records of device work start before their launch: left out");

@@ -1,12 +1,12 @@
 #include "collector/cupti/activity_reader.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "collector/link/decoded_frame.h"
 #include "proto/wire.pb.h"
 
 namespace tp::collect {
@@ -34,15 +34,7 @@ class ActivityReaderTest : public testing::Test {
     reader.Read(
         {buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
     unreadable_ = reader.unreadable();
-    EncodedBatch encoded = encoder_.Finish(1, strings.last_id());
-    google::protobuf::io::CodedInputStream input(
-        reinterpret_cast<const uint8_t*>(encoded.frame.data()),
-        static_cast<int>(encoded.frame.size()));
-    uint32_t length;
-    EXPECT_TRUE(input.ReadVarint32(&length));
-    wire::FromCollector message;
-    EXPECT_TRUE(message.ParseFromCodedStream(&input));
-    return message.batch();
+    return DecodedBatch(encoder_.Finish(1, strings.last_id()));
   }
 
   CuptiApi cupti_;

@@ -1,38 +1,15 @@
 #include "collector/link/batch_encoder.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
+#include "collector/link/decoded_frame.h"
 #include "proto/wire.pb.h"
 
 namespace tp::collect {
 namespace {
-
-// The batch as the daemon's protobuf reads it.
-wire::Batch Parse(const EncodedBatch& encoded) {
-  google::protobuf::io::CodedInputStream input(
-      reinterpret_cast<const uint8_t*>(encoded.frame.data()),
-      static_cast<int>(encoded.frame.size()));
-  uint32_t length = 0;
-  EXPECT_TRUE(input.ReadVarint32(&length));
-  EXPECT_EQ(input.CurrentPosition() + static_cast<int>(length),
-            static_cast<int>(encoded.frame.size()));
-  wire::FromCollector message;
-  EXPECT_TRUE(message.ParseFromCodedStream(&input));
-  EXPECT_TRUE(message.has_batch());
-  return message.batch();
-}
-
-template <typename Deltas>
-std::vector<int64_t> Undelta(const Deltas& deltas) {
-  std::vector<int64_t> values;
-  uint64_t value = 0;
-  for (int64_t delta : deltas) values.push_back(value += static_cast<uint64_t>(delta));
-  return values;
-}
 
 Work Kernel(int64_t start_ns, int64_t end_ns, uint32_t correlation, StringId name) {
   Work work = {};
@@ -54,7 +31,7 @@ TEST(BatchEncoder, KernelsComeOutAsTheyWentIn) {
   EXPECT_EQ(encoded.sequence, 5u);
   EXPECT_EQ(encoded.last_string, 2u);
   EXPECT_EQ(encoded.counts[EventKind::kKernel], 2u);
-  wire::Batch batch = Parse(encoded);
+  wire::Batch batch = DecodedBatch(encoded);
   EXPECT_EQ(batch.sequence(), 5u);
   EXPECT_EQ(Undelta(batch.kernels().start_delta_ns()),
             (std::vector<int64_t>{1'700'000'000'000'000'000, 1'699'999'999'999'999'000}));
@@ -73,7 +50,7 @@ TEST(BatchEncoder, AbsurdTimesTravelUnchanged) {
   BatchEncoder encoder;
   encoder.AddWork(EventKind::kKernel, Kernel(-1, INT64_MIN, 1, 1));
   encoder.AddWork(EventKind::kKernel, Kernel(INT64_MAX, 0, UINT32_MAX, 1));
-  wire::Batch batch = Parse(encoder.Finish(1, 1));
+  wire::Batch batch = DecodedBatch(encoder.Finish(1, 1));
   std::vector<int64_t> starts = Undelta(batch.kernels().start_delta_ns());
   EXPECT_EQ(starts, (std::vector<int64_t>{-1, INT64_MAX}));
   auto end = [&](int row) {
@@ -92,7 +69,7 @@ TEST(BatchEncoder, AColumnThatVariesLateHasAllItsRows) {
     work.device = i == 99 ? 3 : 0;
     encoder.AddWork(EventKind::kKernel, work);
   }
-  wire::Batch batch = Parse(encoder.Finish(1, 1));
+  wire::Batch batch = DecodedBatch(encoder.Finish(1, 1));
   ASSERT_EQ(batch.kernels().device_size(), 100);
   EXPECT_EQ(batch.kernels().device(98), 0u);
   EXPECT_EQ(batch.kernels().device(99), 3u);
@@ -132,7 +109,7 @@ TEST(BatchEncoder, EveryKindOfEventHasItsColumns) {
   EXPECT_EQ(encoded.counts[EventKind::kDriverCall], 1u);
   EXPECT_EQ(encoded.counts[EventKind::kLaunchOperation], 1u);
 
-  wire::Batch batch = Parse(encoded);
+  wire::Batch batch = DecodedBatch(encoded);
   EXPECT_EQ(Undelta(batch.operations().id_delta())[0],
             static_cast<int64_t>((uint64_t{3} << 40) | 1));
   EXPECT_EQ(batch.operations().duration_ns(0), 150);
@@ -157,7 +134,7 @@ TEST(BatchEncoder, ABatchHoldsNothingOfTheOneBefore) {
   encoder.AddWork(EventKind::kKernel, Kernel(100, 200, 5, 1));
   encoder.Finish(1, 1);
   encoder.AddWork(EventKind::kKernel, Kernel(300, 400, 6, 0));
-  wire::Batch batch = Parse(encoder.Finish(2, 1));
+  wire::Batch batch = DecodedBatch(encoder.Finish(2, 1));
   EXPECT_EQ(Undelta(batch.kernels().start_delta_ns()), (std::vector<int64_t>{300}));
   EXPECT_EQ(Undelta(batch.kernels().correlation_delta()), (std::vector<int64_t>{6}));
   EXPECT_EQ(batch.kernels().name_id_size(), 0);

@@ -9,11 +9,11 @@
 #include <protozero/pbf_writer.hpp>
 #include <string_view>
 
+#include "proto/version.h"
+
 namespace tp::collect {
 namespace {
 
-constexpr uint32_t kProtocolVersion = 1;
-constexpr const char* kVersion = "0.1.0";
 constexpr size_t kLongestCommand = 4096;
 
 std::string ReadFile(const char* path, size_t most_bytes) {
@@ -94,7 +94,7 @@ void AddCounts(protozero::pbf_writer& writer, uint32_t field, const EventCounts&
 std::string EncodeHello(const HelloFields& fields) {
   std::string content;
   protozero::pbf_writer writer(content);
-  writer.add_uint32(1, kProtocolVersion);
+  writer.add_uint32(1, kWireProtocolVersion);
   writer.add_int64(2, getpid());
   writer.add_uint64(3, StartTimeTicks());
   writer.add_bytes(4, Command());

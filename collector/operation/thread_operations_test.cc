@@ -1,6 +1,5 @@
 #include "collector/operation/thread_operations.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "collector/link/batch_encoder.h"
+#include "collector/link/decoded_frame.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/operation_reader.h"
 #include "collector/operation/uncorrelated_threads.h"
@@ -54,14 +54,7 @@ class ThreadOperationsTest : public testing::Test {
   Taken Take(bool send_open = false) {
     reader_.Read([](void*) {}, nullptr);
     if (send_open) reader_.SendOpen();
-    EncodedBatch encoded = encoder_.Finish(1, strings_.last_id());
-    wire::FromCollector message;
-    google::protobuf::io::CodedInputStream input(
-        reinterpret_cast<const uint8_t*>(encoded.frame.data()),
-        static_cast<int>(encoded.frame.size()));
-    uint32_t length;
-    EXPECT_TRUE(input.ReadVarint32(&length));
-    EXPECT_TRUE(message.ParseFromCodedStream(&input));
+    wire::Batch batch = DecodedBatch(encoder_.Finish(1, strings_.last_id()));
     Taken taken;
     auto rows = [this](const wire::OperationColumns& columns, std::vector<uint64_t>* ids) {
       std::vector<Row> rows;
@@ -79,10 +72,10 @@ class ThreadOperationsTest : public testing::Test {
       }
       return rows;
     };
-    taken.whole = rows(message.batch().operations(), nullptr);
-    taken.opened = rows(message.batch().opened(), &taken.opened_ids);
+    taken.whole = rows(batch.operations(), nullptr);
+    taken.opened = rows(batch.opened(), &taken.opened_ids);
     uint64_t id = 0;
-    for (int64_t delta : message.batch().closed().id_delta()) {
+    for (int64_t delta : batch.closed().id_delta()) {
       taken.closed_ids.push_back(id += static_cast<uint64_t>(delta));
     }
     return taken;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/present/table.h"
 #include "analyzer/present/units.h"
 #include "tools/control/screen_columns.h"
 #include "tools/control/terminal_text.h"
@@ -38,7 +39,7 @@ std::vector<std::string> WhyEmpty(const query::Table& table, const std::string& 
                             EscapeForTerminal(process.command()),
                             EscapeForTerminal(process.reason()))};
   }
-  return {absl::StrCat("Nothing recorded in the view `", NameOfView(table.view()), "` yet.")};
+  return {absl::StrCat("Nothing recorded in the view `", ViewName(table.view()), "` yet.")};
 }
 
 }  // namespace tp

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/version.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
 #include "tools/control/terminal_text.h"

@@ -8,8 +8,6 @@
 
 namespace tp {
 
-inline constexpr char kVersion[] = "0.1.0";
-
 // Does what `tpctl ARGUMENTS...` asks for and returns its exit status. A mistake in the arguments
 // is one line on `errors` and kBadInput.
 int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors);

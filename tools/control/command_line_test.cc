@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tools/control/exit_status.h"
+#include "proto/version.h"
 #include "tools/control/fake_daemon.h"
 
 namespace tp {

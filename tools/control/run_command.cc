@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/present/table.h"
 #include "tools/control/child_process.h"
 #include "tools/control/command.h"
 #include "tools/control/daemon_process.h"
@@ -112,7 +113,7 @@ absl::Status PrintView(QueryClient* client, int64_t pid, query::View view, std::
   if (!text->empty() && text->back() != '\n') errors << '\n';
   if (RowCount(*table) > kRows) {
     errors << absl::StrFormat("(%d of %d %s: `tpctl table --pid %d --view %s` shows all)\n", kRows,
-                              RowCount(*table), NameOfView(view), pid, NameOfView(view));
+                              RowCount(*table), ViewName(view), pid, ViewName(view));
   }
   if (view == query::OPERATIONS) return absl::OkStatus();
   for (const std::string& notice : Notices(*table)) errors << notice << "\n";

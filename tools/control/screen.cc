@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/present/table.h"
 #include "tools/control/advice.h"
 #include "tools/control/quantity.h"
 #include "tools/control/terminal_text.h"
@@ -250,7 +251,7 @@ std::string SortTitle(const ViewColumns& view, const std::string& key) {
 // What the numbers below mean.
 Line CaptionLine(const ScreenState& state, const ViewColumns& view, int width) {
   std::string text =
-      state.live ? " " : absl::StrCat("View ", NameOfView(state.arranged.view()), ". ");
+      state.live ? " " : absl::StrCat("View ", ViewName(state.arranged.view()), ". ");
   const bool has_rates =
       HasRates(state) && std::any_of(view.columns.begin(), view.columns.end(),
                                      [](const auto& c) { return c.sort_key == kRateKey; });

@@ -381,25 +381,6 @@ int RowCount(const query::Table& table) {
   return count;
 }
 
-const char* NameOfView(query::View view) {
-  switch (view) {
-    case query::KERNELS:
-      return "kernels";
-    case query::COPIES:
-      return "copies";
-    case query::API:
-      return "api";
-    case query::PROCESSES:
-      return "processes";
-    case query::STREAMS:
-      return "streams";
-    case query::SPANS:
-      return "spans";
-    default:
-      return "operations";
-  }
-}
-
 const char* StateName(query::ProcessState state) {
   switch (state) {
     case query::DORMANT:

@@ -55,9 +55,6 @@ absl::Status SortScreenRows(const std::string& key, const Rates& rates, query::T
 // Rows of the table's view.
 int RowCount(const query::Table& table);
 
-// "operations", ...: as --view names them.
-const char* NameOfView(query::View view);
-
 const char* StateName(query::ProcessState state);
 
 // All that is recorded of a process, of every kind.

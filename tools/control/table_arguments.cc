@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/present/table.h"
 #include "tools/control/screen_columns.h"
 
 namespace tp {
@@ -69,12 +70,12 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
                                     query::API,        query::PROCESSES, query::STREAMS};
   if (with_spans) views.push_back(query::SPANS);
   const std::string names =
-      absl::StrJoin(views, ", ", [](std::string* out, query::View v) { *out += NameOfView(v); });
+      absl::StrJoin(views, ", ", [](std::string* out, query::View v) { *out += ViewName(v); });
   app->add_option_function<std::string>(
          "--view",
          [=](const std::string& text) {
            for (query::View view : views) {
-             if (text != NameOfView(view)) continue;
+             if (text != ViewName(view)) continue;
              arguments->request.set_view(view);
              return;
            }
@@ -82,7 +83,7 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          },
          "What the rows are (default: operations)")
       ->type_name(absl::StrJoin(views, "|",
-                                [](std::string* out, query::View v) { *out += NameOfView(v); }));
+                                [](std::string* out, query::View v) { *out += ViewName(v); }));
 
   app->add_option(
          "--sort-by", arguments->text.sort_by,

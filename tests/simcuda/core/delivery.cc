@@ -41,7 +41,7 @@ void Deliver(bool wait) {
   const Observer* observer = CurrentObserver();
   if (observer == nullptr || observer->device_work == nullptr) return;
   std::lock_guard<std::mutex> order(DeliveryMutex());
-  std::vector<DeviceWork> complete;
+  std::vector<DeviceWork> complete, running;
   {
     std::lock_guard<std::mutex> lock(model.mutex);
     uint64_t now = NowNs();
@@ -50,6 +50,12 @@ void Deliver(bool wait) {
       while (!queue->works.empty() && queue->works.front().end_ns <= now) {
         complete.push_back(queue->works.front());
         queue->works.pop_front();
+        if (queue->told_running > 0) --queue->told_running;
+      }
+      for (size_t& i = queue->told_running; i < queue->works.size(); ++i) {
+        if (queue->works[i].start_ns > now) break;
+        running.push_back(queue->works[i]);
+        running.back().end_ns = 0;
       }
     }
     // A queue that is only held here belongs to a stream that is gone.
@@ -60,6 +66,7 @@ void Deliver(bool wait) {
                  queues.end());
   }
   for (const DeviceWork& work : complete) observer->device_work(work);
+  for (const DeviceWork& work : running) observer->device_work(work);
 }
 
 void Report(const ResourceEvent& event) {

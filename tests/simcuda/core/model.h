@@ -51,6 +51,7 @@ struct Device {
 // Completed or running work that the observer has not seen. Outlives its stream.
 struct Undelivered {
   std::deque<DeviceWork> works;  // In the order of completion.
+  size_t told_running = 0;       // Of them, from the front: the observer knows that they run.
 };
 
 // One pass of a graph through a stream; only kept when a host function holds it up.

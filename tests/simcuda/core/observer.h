@@ -44,7 +44,8 @@ struct ApiCall {
 
 enum class WorkKind : uint32_t { kKernel, kCopy, kPeerCopy, kFill };
 
-// One completed piece of device work.
+// One piece of device work that is complete; or, with an end of 0, one that runs at a call of
+// Driver::deliver: it is told once more when it ends.
 struct DeviceWork {
   WorkKind kind;
   uint32_t device_id;
@@ -146,8 +147,8 @@ struct Driver {
   uint32_t (*device_of_context)(void* context);
   void* (*current_context)();
   int (*device_count)();
-  // Makes every piece of device work whose end has passed known to the observer before it returns;
-  // with `wait`, first waits for all work that has been submitted.
+  // Makes every piece of device work whose end has passed, or that runs now, known to the observer
+  // before it returns; with `wait`, first waits for all work that has been submitted.
   void (*deliver)(bool wait);
   // Calls `visit` for each context, stream and module that exists (what a late subscriber
   // enumerates).

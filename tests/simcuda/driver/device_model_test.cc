@@ -28,7 +28,7 @@ constexpr uint64_t kSecond = 1'000'000'000;
 
 struct Seen {
   std::mutex mutex;
-  std::vector<DeviceWork> works;
+  std::vector<DeviceWork> works, running;
   std::vector<ApiCall> calls;
   std::vector<ResourceEvent> resources;
   std::vector<MemoryEvent> memory;
@@ -46,7 +46,7 @@ const Observer kObserver = {
     },
     [](const DeviceWork& work) {
       Lock lock(seen.mutex);
-      seen.works.push_back(work);
+      (work.end_ns == 0 ? seen.running : seen.works).push_back(work);
     },
     [](const Synchronization& synchronization) {
       Lock lock(seen.mutex);
@@ -73,6 +73,7 @@ class DeviceModelTest : public testing::Test {
     driver_->deliver(true);
     Lock lock(seen.mutex);
     seen.works.clear();
+    seen.running.clear();
     seen.calls.clear();
     seen.synchronizations.clear();
   }
@@ -336,6 +337,25 @@ TEST_F(DeviceModelTest, EachPieceIsDeliveredOnceWhoeverAsks) {
     last_end[work.stream_id] = work.end_ns;
   }
   EXPECT_EQ(correlations.size(), works.size());
+}
+
+TEST_F(DeviceModelTest, WorkThatRunsAtADeliveryIsToldThenAndAgainWhenItEnds) {
+  CUstream stream = NewStream();
+  Launch(stream);
+  Launch(stream);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  driver_->deliver(false);
+  driver_->deliver(false);
+  {
+    Lock lock(seen.mutex);
+    EXPECT_TRUE(seen.works.empty());
+    ASSERT_EQ(seen.running.size(), 1u) << "the second has not started, and once is enough";
+  }
+  std::vector<DeviceWork> works = Finish();
+  ASSERT_EQ(works.size(), 2u);
+  EXPECT_EQ(works[0].correlation_id, seen.running[0].correlation_id);
+  EXPECT_EQ(works[0].start_ns, seen.running[0].start_ns);
+  EXPECT_EQ(cuStreamDestroy(stream), CUDA_SUCCESS);
 }
 
 size_t Undelivered() {

@@ -40,7 +40,9 @@ const Observer kObserver = {
       entered.push_back(copy);
     },
     [](ApiCall* call) { exited.push_back(*call); },
-    [](const DeviceWork& work) { works.push_back(work); },
+    [](const DeviceWork& work) {
+      if (work.end_ns != 0) works.push_back(work);
+    },
     nullptr,
     nullptr,
     nullptr,
