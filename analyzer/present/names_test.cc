@@ -1,3 +1,4 @@
+#include "analyzer/present/command.h"
 #include "analyzer/present/demangle.h"
 #include "analyzer/present/utf8.h"
 #include "gtest/gtest.h"
@@ -38,6 +39,15 @@ TEST(CodePoints, AreCountedAndCutWhole) {
   EXPECT_EQ(LastCodePoints(text, 3), "\u00e9\u6f22\U0001F600");
   EXPECT_EQ(LastCodePoints(text, 9), text);
   EXPECT_EQ(LastCodePoints(text, 0), "");
+}
+
+TEST(ShortCommand, TheProgramsFoldersAreLeftOut) {
+  EXPECT_EQ(ShortCommand("/opt/venv/bin/python3 /home/me/train.py --lr 1/2"),
+            "python3 /home/me/train.py --lr 1/2");
+  EXPECT_EQ(ShortCommand("./train"), "train");
+  EXPECT_EQ(ShortCommand("train a/b"), "train a/b");
+  EXPECT_EQ(ShortCommand("/"), "/");
+  EXPECT_EQ(ShortCommand(""), "");
 }
 
 }  // namespace

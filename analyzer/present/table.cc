@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/present/command.h"
 #include "analyzer/present/rows.h"
 #include "analyzer/present/text_table.h"
 #include "analyzer/present/units.h"
@@ -288,7 +289,7 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
     uint64_t events = 0, lost = 0;
     for (const query::KindCount& event : row.events()) events += event.count();
     for (const query::Loss& loss : row.losses()) lost += loss.count();
-    text.AddRow({absl::StrCat(row.pid()), ValidUtf8(row.command()),
+    text.AddRow({absl::StrCat(row.pid()), ValidUtf8(ShortCommand(row.command())),
                  absl::AsciiStrToLower(query::ProcessState_Name(row.state())), absl::StrCat(events),
                  absl::StrCat(lost),
                  DurationText(Microseconds(row.device_time_ns()), options.time_unit),

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/present/command.h"
 #include "analyzer/present/utf8.h"
 #include "analyzer/serve/traced_process.h"
 
@@ -116,7 +117,7 @@ size_t Session::memory_bytes() const {
 }
 
 std::string Session::Name() const {
-  std::string command = ValidUtf8(std::string_view(hello_.command()).substr(0, 60));
+  std::string command = ValidUtf8(ShortCommand(hello_.command()).substr(0, 60));
   for (char& c : command) {
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   }

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/present/command.h"
 #include "analyzer/present/table.h"
 #include "tools/control/child_process.h"
 #include "tools/control/command.h"
@@ -139,7 +140,7 @@ absl::Status PrintSummary(pid_t command, int64_t start_ns, std::ostream& errors)
     }
     ++printed;
     errors << absl::StrFormat("\ntpctl: process %d, %s\n", process.pid(),
-                              EscapeForTerminal(process.command()));
+                              EscapeForTerminal(ShortCommand(process.command())));
     if (!process.reason().empty()) {
       errors << "tpctl: nothing is captured in it: " << EscapeForTerminal(process.reason()) << "\n";
     } else if (EventCount(process) == 0) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/present/command.h"
 #include "analyzer/present/table.h"
 #include "tools/control/advice.h"
 #include "tools/control/quantity.h"
@@ -129,7 +130,7 @@ std::vector<Line> ProcessLines(const ScreenState& state, int most) {
     if (process.rank() >= 0 && table.processes().size() > 1) {
       line.push_back({absl::StrFormat("rank %d  ", process.rank()), Tone::kPlain});
     }
-    line.push_back({EscapeForTerminal(process.command()), Tone::kPlain});
+    line.push_back({EscapeForTerminal(ShortCommand(process.command())), Tone::kPlain});
     if (!process.reason().empty()) {
       line.push_back({"  " + EscapeForTerminal(process.reason()), Tone::kAttention});
     }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/present/command.h"
 #include "analyzer/present/units.h"
 #include "tools/control/quantity.h"
 #include "tools/control/terminal_text.h"
@@ -287,7 +288,7 @@ void AddProcesses(const query::Table& table, const Rates& rates, const ColumnOpt
   const auto& rows = table.processes();
   std::vector<Column>& columns = view->columns;
   columns.push_back({"Command", "command", 0, true,
-                     [&rows](int i) { return EscapeForTerminal(rows[i].command()); }});
+                     [&rows](int i) { return EscapeForTerminal(ShortCommand(rows[i].command())); }});
   columns.push_back(
       {"PID", "pid", 1, false, [&rows](int i) { return absl::StrCat(rows[i].pid()); }});
   columns.push_back({"State", "", 1, true, [&rows](int i) { return StateName(rows[i].state()); }});
