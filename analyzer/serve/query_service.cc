@@ -71,14 +71,18 @@ void AddLosses(const std::vector<query::Process>& processes, query::Table* table
 void AddNotes(const std::vector<query::Process>& processes, const std::vector<pid_t>& late,
               query::Table* table) {
   uint64_t unattributed = 0;
+  bool more_may_come = false;
   int64_t unattributed_ns = 0;
   for (const query::Process& process : processes) {
     unattributed += process.unattributed_count();
     unattributed_ns += process.unattributed_ns();
+    more_may_come |= process.state() == query::CAPTURING;
   }
   if (unattributed > 0) {
     table->add_notes(absl::StrCat(
-        "device work without a known operation: ", unattributed, " records, ",
+        more_may_come ? "device work without an operation, or whose launch is still to come: "
+                      : "device work without an operation: ",
+        unattributed, " records, ",
         DurationText(static_cast<double>(unattributed_ns) / 1000.0, TimeUnit::kChosenBySize)));
   }
   for (const query::Process& process : processes) {

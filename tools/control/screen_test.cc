@@ -218,7 +218,7 @@ TEST(Screen, ANoticeThatComesAndGoesDoesNotMoveTheRows) {
     return std::count(screen.begin(), screen.begin() + screen.find("aten::mm"), '\n');
   };
   const auto without = line_of_first_row();
-  state.current->table.add_notes("device work without a known operation: 53 records");
+  state.current->table.add_notes("device work without an operation: 53 records");
   EXPECT_EQ(line_of_first_row(), without);
 }
 

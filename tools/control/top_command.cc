@@ -98,9 +98,9 @@ int Top(const TopArguments& arguments, std::ostream& out, std::ostream& errors) 
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
   if (!client.ok()) return Fail(client.status(), errors);
   ScreenState state = StateOf(arguments);
-  query::TableRequest first = state.request;
-  first.set_flush(true);
-  absl::StatusOr<Snapshot> snapshot = FetchSnapshot(&*client, first);
+  // A screen shows the present: without it, up to the last second would still be with CUPTI.
+  state.request.set_flush(true);
+  absl::StatusOr<Snapshot> snapshot = FetchSnapshot(&*client, state.request);
   if (!snapshot.ok()) return Fail(snapshot.status(), errors);
   if (arguments.once && arguments.table.format != Format::kTable) {
     const absl::Status printed =
