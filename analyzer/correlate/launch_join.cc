@@ -23,11 +23,23 @@ LaunchJoin::Outcome LaunchJoin::AddLaunch(uint64_t correlation, uint64_t operati
 
 LaunchJoin::Outcome LaunchJoin::AddWork(uint64_t correlation, const DeviceWork& work) {
   Launch& launch = At(correlation);
-  if (launch.operation == kNoOperation && correlation <= largest_let_go_) {
+  if (launch.operation == kNoOperation && correlation <= largest_let_go_ && work.records > 0) {
     too_late_ += work.records;
   }
   launch.work += work;
   return {launch.operation, kNoOperation, work};
+}
+
+LaunchJoin::Call LaunchJoin::AddCall(uint64_t correlation, int64_t start_ns) {
+  Launch& launch = At(correlation);
+  Call call = {start_ns<launch.call_start_ns, launch.work.records> 0};
+  launch.call_start_ns = std::min(launch.call_start_ns, start_ns);
+  return call;
+}
+
+int64_t LaunchJoin::CallStart(uint64_t correlation) {
+  const Launch* launch = launches_.Find(correlation);
+  return launch == nullptr ? kNoCall : launch->call_start_ns;
 }
 
 }  // namespace tp

@@ -43,9 +43,18 @@ class LaunchJoin {
     DeviceWork work;
   };
 
-  // Neither is called with correlation 0.
+  // None is called with correlation 0. `work` may be negative: it turns out not to be any.
   Outcome AddLaunch(uint64_t correlation, uint64_t operation);
   Outcome AddWork(uint64_t correlation, const DeviceWork& work);
+  // A call with this correlation began at `start_ns`.
+  struct Call {
+    bool is_news = false;   // It is the first that is known, or earlier than those that were.
+    bool has_work = false;  // Work was added to the launch, and is still kept.
+  };
+  Call AddCall(uint64_t correlation, int64_t start_ns);
+  // When the earliest of its calls began; kNoCall: none is known.
+  static constexpr int64_t kNoCall = INT64_MAX;
+  int64_t CallStart(uint64_t correlation);
 
   // Device records that came when launches with larger ids had already been let go and their own
   // was not known.
@@ -56,6 +65,7 @@ class LaunchJoin {
  private:
   struct Launch {
     uint64_t operation = kNoOperation;
+    int64_t call_start_ns = kNoCall;
     DeviceWork work;
   };
   Launch& At(uint64_t correlation);

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kMaxNotes = 16;
 constexpr size_t kMaxTextBytes = 4096;
+// What has happened may seem to lie ahead of this machine's clock by the error of comparing clocks.
+constexpr int64_t kClockToleranceNs = 60'000'000'000;
 
 // Texts that are kept and shown are cut: the collector's are short, and others are nobody's to
 // believe.
@@ -61,7 +63,6 @@ bool Session::IsContinuedBy(const Credentials& peer, const wire::Hello& hello) c
 }
 
 void Session::Greet(const wire::Hello& hello, bool new_connection, int64_t now_ns) {
-  last_seen_ns_ = now_ns;
   if (new_connection) {
     ++connections_;
     losses_.Greeted(hello);
@@ -70,6 +71,13 @@ void Session::Greet(const wire::Hello& hello, bool new_connection, int64_t now_n
   hello_ = Bounded(hello);
   clock_.Add(Reading(hello.clock()));
   if (hello.capture_start_ns() > 0) summary_->SetRecordingStart(hello.capture_start_ns());
+  Seen(now_ns);
+}
+
+void Session::Seen(int64_t now_ns) {
+  last_seen_ns_ = now_ns;
+  // Without a start the times may be those of another clock.
+  if (hello_.capture_start_ns() > 0) summary_->SetLatest(now_ns + kClockToleranceNs);
 }
 
 absl::Status Session::Add(const wire::Strings& strings) { return names_.Add(strings); }
@@ -167,6 +175,7 @@ query::Process Session::Describe() const {
   for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
     *process.add_losses() = std::move(loss);
   }
+  summary_->impossible().AddTo(process.mutable_losses());
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
@@ -189,13 +198,10 @@ void Session::AddNotes(query::Process* process) const {
     process->add_notes(
         "ended without a goodbye (killed?): what it did in its last second may be missing");
   }
-  const Missed missed = summary_->missed();
-  count(missed.end_before_start, "records end before they start: left out");
-  count(missed.before_launch, "records of device work start before their launch: left out");
-  count(missed.outside_recording, "records lie outside the time of the recording: left out");
-  count(missed.launch_let_go,
+  const LateRecords late = summary_->late();
+  count(late.launch_let_go,
         "records of device work came too long after their launch: counted without an operation");
-  count(missed.operation_let_go,
+  count(late.operation_let_go,
         "records of device work came too long after their operation: counted without it");
   count(losses_.batches_left_out(),
         "batches did not come because the collector had to drop them (see the losses)");

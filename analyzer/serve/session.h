@@ -52,7 +52,8 @@ class Session {
   void Disconnected(int64_t now_ns);
   // Another collector has taken its place in the process.
   void Replaced() { replaced_ = true; }
-  void Seen(int64_t now_ns) { last_seen_ns_ = now_ns; }
+  // Something came from it now. What it tells of lies in the past.
+  void Seen(int64_t now_ns);
 
   // The connection that feeds it; none while it is away.
   CollectorPeer* peer() const { return peer_; }

@@ -8,7 +8,8 @@ namespace {
 
 // What one entry takes, with the overhead of the tables around it.
 constexpr size_t kBytesPerSpan = 192;
-constexpr size_t kBytesPerLaunch = 64;
+constexpr size_t kBytesPerLaunch = 80;
+constexpr size_t kBytesPerUnconfirmed = 160;
 constexpr size_t kBytesPerGroup = 512;
 constexpr size_t kBytesPerInterval = 32;
 constexpr size_t kUsualStreams = 32;
@@ -26,7 +27,9 @@ StoreLimits StoreLimits::FromMegabytes(size_t megabytes) {
   limits.memory_bytes = std::max(megabytes, kMinMegabytes) << 20;
   const size_t session_bytes = limits.memory_bytes / 8;
   limits.session.summary.spans = session_bytes * 7 / 20 / kBytesPerSpan;
-  limits.session.summary.correlations = session_bytes * 7 / 20 / kBytesPerLaunch;
+  limits.session.summary.correlations = session_bytes * 6 / 20 / kBytesPerLaunch;
+  limits.session.summary.unconfirmed =
+      std::min<size_t>(SummaryLimits().unconfirmed, session_bytes / 20 / kBytesPerUnconfirmed);
   limits.session.summary.groups =
       std::min<size_t>(SummaryLimits().groups, session_bytes / 10 / kBytesPerGroup);
   limits.session.summary.intervals = std::min<size_t>(

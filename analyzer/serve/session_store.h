@@ -14,10 +14,10 @@ namespace tp {
 
 // From one number of bytes for everything: what each session may keep, and what all together may.
 //
-// A process may take an eighth, so that eight busy ones fit: seven twentieths of it each for spans
-// and for launches, a tenth each for groups, names, and the intervals of up to 32 streams. When the
-// sum is over the limit, ended processes are let go, oldest first; running ones are not, and the
-// daemon says so in its log.
+// A process may take an eighth, so that eight busy ones fit: seven twentieths of it for spans, six
+// for launches, one for device work whose launch is still to come, a tenth each for groups, names,
+// and the intervals of up to 32 streams. When the sum is over the limit, ended processes are let
+// go, oldest first; running ones are not, and the daemon says so in its log.
 struct StoreLimits {
   static constexpr size_t kDefaultMegabytes = 1024;
   static constexpr size_t kMinMegabytes = 64;

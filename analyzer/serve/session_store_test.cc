@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
 #include <random>
 #include <string>
 
@@ -164,6 +165,50 @@ TEST_F(SessionStoreTest, ABusyProcessStaysWithinItsShare) {
   // And makes use of it.
   EXPECT_GE(session->memory_bytes(), kShare / 4);
   EXPECT_EQ(session->summary().device_time_ns(), 150'000 * 300);
+}
+
+TEST_F(SessionStoreTest, ImpossibleRecordsAreLossesAndInNoSum) {
+  now_ns_ = 10'000;
+  Session* session = Greet(Hello(7));  // Captures since 1,000.
+  constexpr int64_t kHourNs = 3'600'000'000'000;
+  wire::Batch batch;
+  batch.set_sequence(1);
+  wire::WorkColumns& kernels = *batch.mutable_kernels();
+  int64_t last = 0;
+  const auto add_kernel = [&](int64_t start_ns, int64_t duration_ns) {
+    kernels.add_start_delta_ns(start_ns - last);
+    kernels.add_duration_ns(duration_ns);
+    kernels.add_correlation_delta(kernels.correlation_delta_size() == 0 ? 5 : 0);
+    last = start_ns;
+  };
+  add_kernel(6000, 10);       // Right.
+  add_kernel(4999, 2000);     // Its call began at 5,000.
+  add_kernel(900, 5000);      // Capturing had not begun.
+  add_kernel(7000, -1);       // Ends before it starts.
+  add_kernel(7000, kHourNs);  // Ends when it has not come yet.
+  wire::Batch calls;
+  calls.set_sequence(2);
+  calls.mutable_runtime_calls()->add_start_delta_ns(5000);
+  calls.mutable_runtime_calls()->add_duration_ns(50);
+  calls.mutable_runtime_calls()->add_correlation_delta(5);
+  ASSERT_TRUE(session->Add(batch).ok());
+  ASSERT_TRUE(session->Add(calls).ok());
+
+  query::TableRequest request;
+  request.set_view(query::KERNELS);
+  const query::Response response = MakeTable(store_, {.pid = 1, .uid = 0}, request, {}, now_ns_);
+  const query::Table& table = response.table();
+  EXPECT_EQ(table.device_time_total_ns(), 10);
+  ASSERT_EQ(table.kernels_size(), 1);
+  EXPECT_EQ(table.kernels(0).count(), 1);
+  std::map<std::string, uint64_t> losses;
+  for (const query::Loss& loss : table.losses()) {
+    EXPECT_EQ(loss.kind(), "kernels");
+    losses[loss.cause()] = loss.count();
+  }
+  EXPECT_EQ(losses, (std::map<std::string, uint64_t>{{"start before their launch", 1},
+                                                     {"end before they start", 1},
+                                                     {"outside the time of the recording", 2}}));
 }
 
 TEST_F(SessionStoreTest, DamagedBatchesAreTakenOrRefused) {

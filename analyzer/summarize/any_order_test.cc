@@ -43,7 +43,8 @@ class RandomRecording {
       DeviceActivity call;
       call.kind = Chance(2) ? ActivityKind::kRuntimeCall : ActivityKind::kDriverCall;
       call.correlation = Below(20);
-      call.end_ns = Below(30);
+      call.start_ns = Chance(3) ? Below(300) : 0;
+      call.end_ns = call.start_ns + Below(30) - 1;
       call.name = 1;
       if (Chance(2)) call.operation = operation();
       recording.activities.push_back(call);
@@ -119,14 +120,36 @@ class AnyOrder : public testing::Test {
   void ExpectAsReference(const Summary& summary, const PlainRecording& recording) {
     PlainSummary plain = Summarize(recording, kNow);
     EXPECT_EQ(summary.device_time_ns(), plain.device_ns);
+    EXPECT_EQ(summary.impossible().count(Impossibility::kStartsBeforeLaunch), plain.before_launch);
+    ExpectKernelsAsReference(summary, plain);
     EXPECT_EQ(summary.unattributed_ns(), plain.unattributed_ns);
     EXPECT_EQ(summary.unattributed_count(), static_cast<uint64_t>(plain.unattributed_count));
     ExpectSpansAsReference(summary, recording, plain);
     ExpectGroupsAsReference(summary, recording, plain);
   }
 
-  // Rows of single spans, sorted by what they are: they do not carry their ids.
   using Numbers = std::vector<int64_t>;
+
+  void ExpectKernelsAsReference(const Summary& summary, const PlainSummary& plain) {
+    std::map<std::pair<std::string, std::string>, Numbers> expected, actual;
+    for (const DeviceActivity& work : plain.work) {
+      const int64_t duration_ns = work.end_ns - work.start_ns;
+      if (duration_ns == 0) continue;
+      const auto [group, is_new] = expected.insert(
+          {{std::string(strings_.Text(work.name)), std::string(1, static_cast<char>(work.kind))},
+           {0, 0, duration_ns, duration_ns}});
+      Numbers& sums = group->second;
+      sums = {sums[0] + 1, sums[1] + duration_ns, std::min(sums[2], duration_ns),
+              std::max(sums[3], duration_ns)};
+    }
+    const query::Table table = Table(summary, query::KERNELS);
+    for (const query::WorkRow& row : table.kernels()) {
+      actual[{row.name(), row.kind()}] = {row.count(), row.total_ns(), row.min_ns(), row.max_ns()};
+    }
+    EXPECT_EQ(actual, expected);
+  }
+
+  // Rows of single spans, sorted by what they are: they do not carry their ids.
   void ExpectSpansAsReference(const Summary& summary, const PlainRecording& recording,
                               const PlainSummary& plain) {
     std::vector<Numbers> expected, actual;

@@ -65,8 +65,21 @@ PlainSummary Summarize(const PlainRecording& recording, int64_t now_ns) {
   for (const DeviceActivity& call : recording.activities) {
     if (IsHostCall(call.kind)) launch(call.correlation, call.operation);
   }
+  // Section 3 as well: one call can be inside another, the earliest is the launch.
+  std::map<uint64_t, int64_t> launched_ns;
+  for (const DeviceActivity& call : recording.activities) {
+    if (!IsHostCall(call.kind) || call.end_ns < call.start_ns) continue;
+    auto [found, is_new] = launched_ns.emplace(call.correlation, call.start_ns);
+    if (!is_new) found->second = std::min(found->second, call.start_ns);
+  }
   for (const DeviceActivity& work : recording.activities) {
     if (!IsDeviceWork(work.kind) || work.end_ns < work.start_ns) continue;
+    if (work.correlation != 0 && launched_ns.count(work.correlation) > 0 &&
+        work.start_ns < launched_ns[work.correlation]) {
+      ++summary.before_launch;
+      continue;
+    }
+    summary.work.push_back(work);
     int64_t duration_ns = work.end_ns - work.start_ns;
     summary.device_ns += duration_ns;
     uint64_t operation = work.operation;

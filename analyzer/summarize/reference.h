@@ -34,6 +34,8 @@ struct PlainSummary {
   int64_t unattributed_count = 0;
   int64_t unattributed_ns = 0;
   int64_t device_ns = 0;
+  uint64_t before_launch = 0;        // Device records.
+  std::vector<DeviceActivity> work;  // All others that are possible.
 };
 
 // Open spans end at `now_ns`.

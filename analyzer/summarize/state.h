@@ -3,38 +3,20 @@
 #define ANALYZER_SUMMARIZE_STATE_H_
 
 #include <cstdint>
-#include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "analyzer/correlate/launch_join.h"
-#include "analyzer/summarize/busy_time.h"
+#include "analyzer/summarize/device_sums.h"
 #include "analyzer/summarize/groups.h"
 #include "analyzer/summarize/span_sums.h"
 #include "analyzer/summarize/summary.h"
+#include "analyzer/summarize/unconfirmed_work.h"
 
 namespace tp {
-
-using NameAndKind = std::pair<StringId, ActivityKind>;
-// Copy kind, source and destination memory.
-using CopyKey = std::tuple<uint32_t, uint32_t, uint32_t>;
-inline constexpr uint32_t kFillDirection = UINT32_MAX;
-// Device, context, stream.
-using StreamKey = std::tuple<int32_t, uint32_t, uint32_t>;
 
 struct CallGroup {
   Durations calls;
   int64_t errors = 0;
-};
-
-struct CopyGroup {
-  Durations copies;
-  uint64_t bytes = 0;
-};
-
-struct StreamUse {
-  Durations work;
-  BusyTime busy;
 };
 
 struct Summary::State {
@@ -45,21 +27,28 @@ struct Summary::State {
   int64_t pid = 0;
   int64_t recording_start_ns = 0;
   int64_t recording_end_ns = INT64_MAX;
-  int64_t latest_start_ns = 0;  // Later ones are impossible; only ever grows.
-  Missed missed;
+  int64_t latest_ns = INT64_MAX;
+  ImpossibleRecords impossible;
   SpanSums spans;
   LaunchJoin launches;
-  Groups<NameAndKind, Durations> work;
   Groups<NameAndKind, CallGroup> calls;
-  Groups<CopyKey, CopyGroup> copies;
-  Groups<StreamKey, StreamUse> streams;
-  absl::flat_hash_map<int32_t, BusyTime> devices;
+  // Sums of what can no longer turn out to be impossible. What still can is in the totals and with
+  // its operation already, and in these sums when a table is made: minima, maxima and busy times
+  // can't be taken back.
+  DeviceSums device;
+  UnconfirmedWork unconfirmed;
   int64_t device_records = 0;
   int64_t device_ns = 0;
   bool given_device_time = false;
 
-  bool IsOutside(int64_t start_ns, int64_t end_ns);
+  bool IsInside(int64_t start_ns, int64_t end_ns) const;
   void AddDeviceWork(const DeviceActivity& activity);
+  // Adds it to, or takes it from, the totals and its operation.
+  void CountIn(const DeviceActivity& activity);
+  void CountOut(const DeviceActivity& activity);
+  void Count(const DeviceActivity& activity, const DeviceWork& amount);
+  // A call with this correlation began then.
+  void Confirm(uint64_t correlation, int64_t call_start_ns);
   void AddCall(const DeviceActivity& activity);
   void Follow(const LaunchJoin::Outcome& outcome);
 };

@@ -1,22 +1,15 @@
 #include "analyzer/summarize/summary.h"
 
-#include <time.h>
-
 #include "analyzer/summarize/state.h"
 
 namespace tp {
 namespace {
 
-constexpr int64_t kDayNs = 86'400'000'000'000;
 // Beyond this no clock counts, and differences would not fit.
 constexpr int64_t kFarthestNs = int64_t{1} << 62;
-// More devices than any machine has: what comes with further numbers is in the totals only.
-constexpr size_t kDevices = 1024;
 
-int64_t HostNow() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+DeviceWork AmountOf(const DeviceActivity& activity) {
+  return {activity.end_ns - activity.start_ns, 1, activity.kind == ActivityKind::kKernel};
 }
 
 }  // namespace
@@ -26,21 +19,15 @@ Summary::State::State(const StringTable* strings, const SummaryLimits& limits)
       limits(limits),
       spans(limits.spans, limits.groups),
       launches(limits.correlations),
-      work(limits.groups),
       calls(limits.groups),
-      copies(limits.groups),
-      streams(limits.groups) {}
+      device(limits.groups, limits.intervals),
+      unconfirmed(limits.unconfirmed) {}
 
-bool Summary::State::IsOutside(int64_t start_ns, int64_t end_ns) {
-  bool is_possible = start_ns > -kFarthestNs && start_ns < kFarthestNs && end_ns > -kFarthestNs &&
-                     (end_ns < kFarthestNs || end_ns == kStillOpen);
-  if (is_possible && recording_start_ns != 0) {
-    // The clock is read only when a record is later than the last reading allows.
-    if (start_ns > latest_start_ns) latest_start_ns = HostNow() + kDayNs;
-    is_possible = end_ns >= recording_start_ns && start_ns <= latest_start_ns;
-  }
-  if (!is_possible) ++missed.outside_recording;
-  return !is_possible;
+bool Summary::State::IsInside(int64_t start_ns, int64_t end_ns) const {
+  if (start_ns <= -kFarthestNs || start_ns >= kFarthestNs || end_ns <= -kFarthestNs) return false;
+  if (end_ns == kStillOpen) return start_ns <= latest_ns;
+  return end_ns < kFarthestNs && end_ns <= latest_ns &&
+         (recording_start_ns == 0 || end_ns >= recording_start_ns);
 }
 
 void Summary::State::Follow(const LaunchJoin::Outcome& outcome) {
@@ -49,36 +36,66 @@ void Summary::State::Follow(const LaunchJoin::Outcome& outcome) {
   spans.AddWork(outcome.operation, outcome.work);
 }
 
-void Summary::State::AddDeviceWork(const DeviceActivity& activity) {
-  int64_t duration_ns = activity.end_ns - activity.start_ns;
-  ++device_records;
-  device_ns += duration_ns;
-  if (duration_ns > 0) work.At({activity.name, activity.kind}).Add(duration_ns);
-
-  if (activity.kind != ActivityKind::kKernel) {
-    bool is_fill = activity.kind == ActivityKind::kFill;
-    CopyGroup& group = copies.At({is_fill ? kFillDirection : activity.copy_kind,
-                                  activity.source_memory, activity.destination_memory});
-    group.copies.Add(duration_ns);
-    group.bytes += activity.bytes;
-  }
-
-  StreamUse& stream = streams.At({activity.device, activity.context, activity.stream});
-  if (stream.work.count == 0) stream.busy = BusyTime(limits.intervals);
-  stream.work.Add(duration_ns);
-  stream.busy.Add(activity.start_ns, activity.end_ns);
-  auto device = devices.find(activity.device);
-  if (device == devices.end() && devices.size() < kDevices) {
-    device = devices.emplace(activity.device, BusyTime(limits.intervals)).first;
-  }
-  if (device != devices.end()) device->second.Add(activity.start_ns, activity.end_ns);
-
-  DeviceWork amount = {duration_ns, 1, activity.kind == ActivityKind::kKernel};
+void Summary::State::Count(const DeviceActivity& activity, const DeviceWork& amount) {
+  device_records += amount.records;
+  device_ns += amount.duration_ns;
   if (activity.operation != kNoOperation) {
     spans.AddWork(activity.operation, amount);
   } else if (activity.correlation != 0) {
     Follow(launches.AddWork(activity.correlation, amount));
   }
+}
+
+void Summary::State::CountIn(const DeviceActivity& activity) {
+  Count(activity, AmountOf(activity));
+}
+
+void Summary::State::CountOut(const DeviceActivity& activity) {
+  Count(activity, -AmountOf(activity));
+}
+
+void Summary::State::AddDeviceWork(const DeviceActivity& activity) {
+  const int64_t call_start_ns =
+      activity.correlation == 0 ? INT64_MIN : launches.CallStart(activity.correlation);
+  if (call_start_ns <= activity.start_ns) {
+    CountIn(activity);
+    device.Add(activity);
+    return;
+  }
+  const bool is_impossible = call_start_ns != LaunchJoin::kNoCall;
+  if (is_impossible) {
+    impossible.AddActivity(Impossibility::kStartsBeforeLaunch, activity.kind);
+  } else {
+    CountIn(activity);
+    device.Announce(activity);
+  }
+  const auto oldest = unconfirmed.Add({activity, is_impossible});
+  if (oldest.has_value() && !oldest->impossible) device.Add(oldest->activity);
+}
+
+void Summary::State::Confirm(uint64_t correlation, int64_t call_start_ns) {
+  const LaunchJoin::Call call = launches.AddCall(correlation, call_start_ns);
+  if (!call.is_news) return;
+  unconfirmed.VisitLaunch(correlation, [&](UnconfirmedWork::Record& record) {
+    const DeviceActivity& activity = record.activity;
+    bool is_possible = activity.start_ns >= call_start_ns;
+    // Its launch was let go meanwhile, and with it what it takes to count it out.
+    if (!call.has_work && !record.impossible && activity.operation == kNoOperation) {
+      is_possible = true;
+    }
+    if (is_possible == record.impossible) {
+      if (is_possible) {
+        impossible.RemoveActivity(Impossibility::kStartsBeforeLaunch, activity.kind);
+        CountIn(activity);
+      } else {
+        impossible.AddActivity(Impossibility::kStartsBeforeLaunch, activity.kind);
+        CountOut(activity);
+      }
+      record.impossible = !is_possible;
+    }
+    if (is_possible) device.Add(activity);
+    return is_possible;
+  });
 }
 
 void Summary::State::AddCall(const DeviceActivity& activity) {
@@ -99,32 +116,42 @@ void Summary::SetRecordingStart(int64_t start_ns) { state_->recording_start_ns =
 
 void Summary::SetRecordingEnd(int64_t end_ns) { state_->recording_end_ns = end_ns; }
 
+void Summary::SetLatest(int64_t latest_ns) { state_->latest_ns = latest_ns; }
+
 void Summary::AddSpan(const Span& span) {
-  if (state_->IsOutside(span.start_ns, span.end_ns)) return;
-  if (!state_->spans.Add(span)) ++state_->missed.end_before_start;
+  if (!state_->IsInside(span.start_ns, span.end_ns)) {
+    state_->impossible.AddSpan(Impossibility::kOutsideRecording);
+    return;
+  }
+  if (!state_->spans.Add(span)) state_->impossible.AddSpan(Impossibility::kEndsBeforeStart);
   if (span.given_device_ns >= 0) state_->given_device_time = true;
 }
 
 void Summary::CloseSpan(uint64_t id, int64_t end_ns) {
-  if (end_ns <= -kFarthestNs || end_ns >= kFarthestNs) {
-    ++state_->missed.outside_recording;
+  if (!state_->IsInside(end_ns, end_ns)) {
+    state_->impossible.AddSpan(Impossibility::kOutsideRecording);
     return;
   }
-  if (!state_->spans.Close(id, end_ns)) ++state_->missed.end_before_start;
+  if (!state_->spans.Close(id, end_ns)) {
+    state_->impossible.AddSpan(Impossibility::kEndsBeforeStart);
+  }
 }
 
 void Summary::AddActivity(const DeviceActivity& activity) {
-  bool is_call = IsHostCall(activity.kind);
+  const bool is_call = IsHostCall(activity.kind);
   // What a call says of its operation holds whatever its times are.
   if (is_call) AddLaunchOperation(activity.correlation, activity.operation);
   if (!is_call && !IsDeviceWork(activity.kind)) return;
-  if (state_->IsOutside(activity.start_ns, activity.end_ns)) return;
-  if (activity.end_ns < activity.start_ns) {
-    ++state_->missed.end_before_start;
-    return;
-  }
-  if (is_call) {
+  const bool is_inside = state_->IsInside(activity.start_ns, activity.end_ns) &&
+                         (is_call || activity.start_ns >= state_->recording_start_ns ||
+                          state_->recording_start_ns == 0);
+  if (!is_inside) {
+    state_->impossible.AddActivity(Impossibility::kOutsideRecording, activity.kind);
+  } else if (activity.end_ns < activity.start_ns) {
+    state_->impossible.AddActivity(Impossibility::kEndsBeforeStart, activity.kind);
+  } else if (is_call) {
     state_->AddCall(activity);
+    if (activity.correlation != 0) state_->Confirm(activity.correlation, activity.start_ns);
   } else {
     state_->AddDeviceWork(activity);
   }
@@ -135,11 +162,11 @@ void Summary::AddLaunchOperation(uint64_t correlation, uint64_t operation) {
   state_->Follow(state_->launches.AddLaunch(correlation, operation));
 }
 
-Missed Summary::missed() const {
-  Missed missed = state_->missed;
-  missed.launch_let_go = state_->launches.too_late();
-  missed.operation_let_go = state_->spans.too_late();
-  return missed;
+const ImpossibleRecords& Summary::impossible() const { return state_->impossible; }
+
+LateRecords Summary::late() const {
+  return {.launch_let_go = state_->launches.too_late(),
+          .operation_let_go = state_->spans.too_late()};
 }
 
 uint64_t Summary::unattributed_count() const {
@@ -151,12 +178,9 @@ int64_t Summary::unattributed_ns() const {
 int64_t Summary::device_time_ns() const { return state_->device_ns; }
 
 size_t Summary::memory_bytes() const {
-  size_t bytes = sizeof(State) + state_->spans.memory_bytes() + state_->launches.memory_bytes() +
-                 state_->work.memory_bytes() + state_->calls.memory_bytes() +
-                 state_->copies.memory_bytes() + state_->streams.memory_bytes();
-  for (const auto& stream : state_->streams.entries()) bytes += stream.group.busy.memory_bytes();
-  for (const auto& device : state_->devices) bytes += device.second.memory_bytes();
-  return bytes;
+  return sizeof(State) + state_->spans.memory_bytes() + state_->launches.memory_bytes() +
+         state_->calls.memory_bytes() + state_->device.memory_bytes() +
+         state_->unconfirmed.memory_bytes();
 }
 
 }  // namespace tp

@@ -18,6 +18,7 @@
 
 #include "analyzer/model/recording.h"
 #include "analyzer/model/string_table.h"
+#include "analyzer/summarize/impossible.h"
 #include "proto/query.pb.h"
 
 namespace tp {
@@ -28,19 +29,17 @@ struct SummaryLimits {
   size_t spans = 1 << 20;         // Kept for nesting and for late device work.
   size_t correlations = 1 << 20;  // Launches kept for late device work.
   size_t groups = 1 << 16;        // Of each view; further ones fall under "(other)".
-  size_t intervals =
-      1 << 14;  // Of each stream and device, kept to tell busy time (see busy_time.h).
+  // Of each stream and device, kept to tell busy time (see busy_time.h).
+  size_t intervals = 1 << 14;
+  // Device records kept until the call that launched them comes. Beyond that the oldest is taken
+  // for right, as all are whose call never comes. 0 is for sources that give all calls first.
+  size_t unconfirmed = 1 << 16;
 };
 
-// Records that are not in the sums, and why.
-struct Missed {
-  uint64_t end_before_start = 0;
-  uint64_t before_launch =
-      0;  // Device work that starts before its own launch: not told yet, always 0.
-  uint64_t outside_recording = 0;  // Times before capturing began, or far outside the session.
-  uint64_t launch_let_go =
-      0;  // Device work whose launch was too long ago: in the sums, without an operation.
-  uint64_t operation_let_go = 0;  // Device work whose operation was too long ago: likewise.
+// Device work that is in the sums without its operation, and why.
+struct LateRecords {
+  uint64_t launch_let_go = 0;     // Its launch was too long ago.
+  uint64_t operation_let_go = 0;  // Its operation was too long ago.
 };
 
 class Summary {
@@ -54,9 +53,11 @@ class Summary {
 
   // Whose records these are: the `pid` of the rows of streams.
   void SetProcess(int64_t pid);
-  // Records that end before this, or start later than a day after now, are kept out of the sums. 0:
-  // unknown, all are in.
+  // When capturing began: spans and calls that ended before, and device work that started before,
+  // are kept out of the sums. 0: unknown, all are in.
   void SetRecordingStart(int64_t start_ns);
+  // Nothing can have ended after this: it is kept out of the sums.
+  void SetLatest(int64_t latest_ns);
   // When the source was last heard of: spans that are open then end there, not at the time of a
   // query. INT64_MAX: it is still heard of.
   void SetRecordingEnd(int64_t end_ns);
@@ -70,7 +71,9 @@ class Summary {
   // The call with this correlation id was made while `operation` was the innermost open span.
   void AddLaunchOperation(uint64_t correlation, uint64_t operation);
 
-  Missed missed() const;
+  // Of each kind, how many records were kept out of the sums, and why.
+  const ImpossibleRecords& impossible() const;
+  LateRecords late() const;
   // Device work that belongs to no operation.
   uint64_t unattributed_count() const;
   int64_t unattributed_ns() const;

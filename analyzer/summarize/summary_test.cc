@@ -149,6 +149,7 @@ TEST_F(SummaryTest, DeviceTimeThatTheSourceGaveIsInclusive) {
 TEST_F(SummaryTest, ImpossibleRecordsAreCountedAndNeverSummed) {
   Summary summary(&strings_);
   summary.SetRecordingStart(1000);
+  summary.SetLatest(5000);
   summary.AddSpan(MakeSpan(1, "backwards", 2000, 1500));
   summary.AddSpan(MakeSpan(2, "closed backwards", 2000, kStillOpen));
   summary.CloseSpan(2, 1500);
@@ -158,11 +159,90 @@ TEST_F(SummaryTest, ImpossibleRecordsAreCountedAndNeverSummed) {
   summary.AddActivity(
       MakeWork("other clock", 1'760'000'000'000'000'000, 1'760'000'000'000'000'010));
   summary.AddActivity(MakeWork("no clock", INT64_MIN, INT64_MAX));
-  EXPECT_EQ(summary.missed().end_before_start, 3u);
-  EXPECT_EQ(summary.missed().outside_recording, 4u);
+  EXPECT_EQ(summary.impossible().count(Impossibility::kEndsBeforeStart), 3u);
+  EXPECT_EQ(summary.impossible().count(Impossibility::kOutsideRecording), 4u);
   EXPECT_EQ(summary.device_time_ns(), 0);
   EXPECT_EQ(TableOf(summary, query::OPERATIONS, 3000).operations_size(), 0);
   EXPECT_EQ(TableOf(summary, query::KERNELS).kernels_size(), 0);
+}
+
+TEST_F(SummaryTest, AKernelThatStartsBeforeItsLaunchIsCountedAndNotSummed) {
+  for (const bool call_first : {true, false}) {
+    SCOPED_TRACE(call_first);
+    Summary summary(&strings_);
+    summary.AddSpan(MakeSpan(1, "mm", 90, 200));
+    const DeviceActivity call = MakeCall("cudaLaunchKernel", 7, 1);  // At 100.
+    const DeviceActivity early = MakeWork("early", 99, 150, 7),
+                         right = MakeWork("right", 100, 130, 7);
+    if (call_first) summary.AddActivity(call);
+    summary.AddActivity(early);
+    summary.AddActivity(right);
+    if (!call_first) {
+      // As long as no call contradicts it, it is work as any other.
+      EXPECT_EQ(summary.device_time_ns(), 81);
+      EXPECT_EQ(TableOf(summary, query::KERNELS).kernels_size(), 2);
+      summary.AddActivity(call);
+    }
+    EXPECT_EQ(summary.device_time_ns(), 30);
+    EXPECT_EQ(Operation(summary, "mm").device_time_total_ns(), 30);
+    EXPECT_EQ(Operation(summary, "mm").kernel_count(), 1);
+    const query::Table kernels = TableOf(summary, query::KERNELS);
+    ASSERT_EQ(kernels.kernels_size(), 1);
+    EXPECT_EQ(kernels.kernels(0).name(), "right");
+    EXPECT_EQ(kernels.devices(0).busy_ns(), 30);
+
+    query::Table losses;
+    summary.impossible().AddTo(losses.mutable_losses());
+    ASSERT_EQ(losses.losses_size(), 1);
+    EXPECT_EQ(losses.losses(0).kind(), "kernels");
+    EXPECT_EQ(losses.losses(0).cause(), "start before their launch");
+    EXPECT_EQ(losses.losses(0).count(), 1u);
+  }
+}
+
+TEST_F(SummaryTest, OfTwoCallsTheEarlierIsTheLaunch) {
+  Summary summary(&strings_);
+  DeviceActivity inner = MakeCall("cuLaunchKernel", 7, kNoOperation, ActivityKind::kDriverCall);
+  inner.start_ns = 120, inner.end_ns = 125;
+  DeviceActivity outer = MakeCall("cudaLaunchKernel", 7);
+  outer.end_ns = 130;
+  summary.AddActivity(inner);
+  summary.AddActivity(MakeWork("kernel", 110, 150, 7));
+  EXPECT_EQ(summary.impossible().count(Impossibility::kStartsBeforeLaunch), 1u);
+  EXPECT_EQ(summary.device_time_ns(), 0);
+  summary.AddActivity(outer);
+  EXPECT_EQ(summary.impossible().count(Impossibility::kStartsBeforeLaunch), 0u);
+  EXPECT_EQ(summary.device_time_ns(), 40);
+  EXPECT_EQ(TableOf(summary, query::KERNELS).kernels(0).min_ns(), 40);
+}
+
+TEST_F(SummaryTest, WorkThatWaitsForItsLaunchIsBoundedAndComplete) {
+  SummaryLimits limits;
+  limits.unconfirmed = 100;
+  Summary summary(&strings_, limits);
+  for (int i = 0; i < 100; ++i)
+    summary.AddActivity(MakeWork("kernel", 100 + i, 110 + i, 1 + i % 7));
+  const size_t full = summary.memory_bytes();
+  for (int i = 100; i < 5000; ++i) {
+    summary.AddActivity(MakeWork("kernel", 100 + i, 110 + i, 1 + i % 7));
+  }
+  EXPECT_LT(summary.memory_bytes(), full + 8192);
+  for (int round = 0; round < 2; ++round) {  // Looking changes nothing.
+    const query::Table kernels = TableOf(summary, query::KERNELS);
+    ASSERT_EQ(kernels.kernels_size(), 1);
+    EXPECT_EQ(kernels.kernels(0).count(), 5000);
+    EXPECT_EQ(kernels.kernels(0).total_ns(), 50'000);
+    EXPECT_EQ(kernels.devices(0).busy_ns(), 5009);
+  }
+  // Only what is still kept can turn out to be impossible.
+  for (uint64_t correlation = 1; correlation <= 7; ++correlation) {
+    DeviceActivity call = MakeCall("cudaLaunchKernel", correlation);
+    call.start_ns = call.end_ns = 100'000;
+    summary.AddActivity(call);
+  }
+  EXPECT_EQ(summary.impossible().count(Impossibility::kStartsBeforeLaunch), 100u);
+  EXPECT_EQ(TableOf(summary, query::KERNELS).kernels(0).count(), 4900);
+  EXPECT_EQ(summary.device_time_ns(), 49'000);
 }
 
 TEST_F(SummaryTest, AbsurdTimesDoNoHarm) {
@@ -180,7 +260,7 @@ TEST_F(SummaryTest, ARecordingOfAnyClockIsTakenWhenItsStartIsUnknown) {
   Summary summary(&strings_);
   summary.AddActivity(MakeWork("kernel", 1'760'000'000'000'000'000, 1'760'000'000'000'000'010));
   EXPECT_EQ(summary.device_time_ns(), 10);
-  EXPECT_EQ(summary.missed().outside_recording, 0u);
+  EXPECT_EQ(summary.impossible().count(Impossibility::kOutsideRecording), 0u);
 }
 
 TEST_F(SummaryTest, WorkIsUnattributedUntilItsOperationIsKnown) {
@@ -376,7 +456,7 @@ TEST_F(SummaryTest, LettingGoOldSpansKeepsTheSums) {
       summary->AddSpan(inner);
       summary->AddSpan(MakeSpan(id, "outer", start_ns, start_ns + 50));
       summary->AddActivity(MakeCall("cudaLaunchKernel", step + 1, id + 1));
-      summary->AddActivity(MakeWork("kernel", start_ns + 20, start_ns + 27, step + 1));
+      summary->AddActivity(MakeWork("kernel", start_ns + 120, start_ns + 127, step + 1));
     }
     summary->CloseSpan(1'000'000, kSteps * 100);
   }
@@ -389,15 +469,15 @@ TEST_F(SummaryTest, LettingGoOldSpansKeepsTheSums) {
   EXPECT_EQ(Operation(bounded, "epoch").nested_output_bytes(), static_cast<int64_t>(kSteps * 8));
   EXPECT_LE(TableOf(bounded, query::SPANS).operations_size(), 64);
   EXPECT_LT(bounded.memory_bytes(), whole.memory_bytes() / 10);
-  EXPECT_EQ(bounded.missed().operation_let_go, 0u);
+  EXPECT_EQ(bounded.late().operation_let_go, 0u);
 
   // What comes far too late is in the totals, without an operation, and counted.
   DeviceActivity late = MakeWork("late", 0, 5);
   late.operation = 2;
   bounded.AddActivity(late);
   bounded.AddActivity(MakeWork("late", 0, 6, 3));
-  EXPECT_EQ(bounded.missed().operation_let_go, 1u);
-  EXPECT_EQ(bounded.missed().launch_let_go, 1u);
+  EXPECT_EQ(bounded.late().operation_let_go, 1u);
+  EXPECT_EQ(bounded.late().launch_let_go, 1u);
   EXPECT_EQ(bounded.unattributed_ns(), 11);
   EXPECT_EQ(bounded.device_time_ns(), static_cast<int64_t>(kSteps * 7 + 11));
 }
@@ -481,7 +561,7 @@ TEST_F(SummaryTest, ManyOpenSpansStayWithinTheBounds) {
   Summary summary(&strings_, limits);
   for (int i = 0; i < 1000; ++i) summary.AddSpan(MakeSpan(i, "open", i, kStillOpen));
   EXPECT_EQ(Operation(summary, "open", 2000).count(), 100);
-  EXPECT_EQ(summary.missed().operation_let_go, 900u);
+  EXPECT_EQ(summary.late().operation_let_go, 900u);
 }
 
 TEST_F(SummaryTest, TopLevelSpansAreThoseWithNoParent) {

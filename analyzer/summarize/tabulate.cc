@@ -75,7 +75,10 @@ class Tabulation {
   }
 
   query::Table Make() {
-    for (State* state : states_) state->spans.MoveUp();
+    for (State* state : states_) {
+      state->spans.MoveUp();
+      AddUnconfirmed(*state);
+    }
     switch (options_.view) {
       case query::KERNELS:
         AddKernels();
@@ -102,6 +105,19 @@ class Tabulation {
 
  private:
   using State = Summary::State;
+
+  // What no call has confirmed counts as long as no call contradicts it.
+  void AddUnconfirmed(const State& state) {
+    if (state.unconfirmed.empty()) return;
+    DeviceSums& sums = with_unconfirmed_.emplace(&state, state.device).first->second;
+    state.unconfirmed.VisitAll([&](const UnconfirmedWork::Record& record) {
+      if (!record.impossible) sums.Add(record.activity);
+    });
+  }
+  const DeviceSums& DeviceOf(const State& state) const {
+    auto found = with_unconfirmed_.find(&state);
+    return found == with_unconfirmed_.end() ? state.device : found->second;
+  }
 
   int64_t NowOf(const State& state) const { return std::min(now_ns_, state.recording_end_ns); }
 
@@ -261,7 +277,7 @@ class Tabulation {
     Merged<std::pair<std::string_view, ActivityKind>, Durations> merged;
     for (const State* state : states_) {
       bool is_other = true;  // The first entry.
-      for (const auto& [key, group] : state->work.entries()) {
+      for (const auto& [key, group] : DeviceOf(*state).work.entries()) {
         if (group.count > 0) merged[{NameOf(*state, key, is_other), key.second}].Add(group);
         is_other = false;
       }
@@ -285,7 +301,7 @@ class Tabulation {
     Merged<Key, CopyGroup> merged;
     for (const State* state : states_) {
       bool is_other = true;
-      for (const auto& [key, group] : state->copies.entries()) {
+      for (const auto& [key, group] : DeviceOf(*state).copies.entries()) {
         auto [kind, source, destination] = key;
         bool is_fill = kind == kFillDirection;
         Key texts = is_other ? Key{kOther, "", ""}
@@ -344,7 +360,7 @@ class Tabulation {
   void AddStreams() {
     std::map<std::tuple<int64_t, StreamKey>, StreamUse> merged;
     for (const State* state : states_) {
-      for (const auto& [key, group] : state->streams.entries()) {
+      for (const auto& [key, group] : DeviceOf(*state).streams.entries()) {
         if (group.work.count == 0) continue;
         StreamUse& use = merged[{state->pid, key}];
         use.work.Add(group.work);
@@ -371,7 +387,7 @@ class Tabulation {
     for (const State* state : states_) {
       device_ns += state->device_ns;
       has_device_work |= state->device_records > 0 || state->given_device_time;
-      for (const auto& [device, busy] : state->devices) {
+      for (const auto& [device, busy] : DeviceOf(*state).devices) {
         // One recording's is taken as it is; only several need their union.
         if (auto [found, is_new] = devices.emplace(device, busy); !is_new) found->second.Add(busy);
       }
@@ -391,6 +407,7 @@ class Tabulation {
   TableOptions options_;
   int64_t now_ns_;
   std::vector<State*> states_;
+  std::map<const State*, DeviceSums> with_unconfirmed_;
   query::Table table_;
 };
 
