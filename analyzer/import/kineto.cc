@@ -92,6 +92,10 @@ class KinetoImport {
       if (why.empty()) why = "it has no \"traceEvents\"";
       return absl::InvalidArgumentError(absl::StrCat(path, " is no trace: ", why));
     }
+    if (read_ == 0 && !elements_.is_object() && !elements_.damage().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is no trace: a list without an event in it"));
+    }
     if (read_ == 0 && unreadable_ > 0) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, " is no trace: none of its ", unreadable_, " elements is an event"));
