@@ -36,7 +36,7 @@ constexpr int kClockTries = 10;
 size_t Megabytes(const char* text, size_t otherwise) {
   if (text == nullptr) return otherwise;
   std::string_view view(text);
-  size_t value;
+  size_t value = 0;
   auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
   return error == std::errc() && end == view.data() + view.size() ? value : otherwise;
 }
@@ -132,6 +132,7 @@ void Collector::Sleep(int64_t ns) {
 }
 
 void Collector::AbandonAfterFork() {
+  pthread_mutex_init(&finished_lock_, nullptr);  // May be held by a thread that is not there.
   phase_ = Phase::kFinished;
   link_.Abandon();
 }

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <exception>
@@ -36,8 +38,13 @@ pthread_mutex_t g_start_lock = PTHREAD_MUTEX_INITIALIZER;
 // Made at the first InitializeInjection, never destroyed: other threads may be in it when the
 // process ends.
 std::atomic<Collector*> g_collector{nullptr};
+// Whose it is: a child that was made behind fork's back (_Fork, clone) has its memory, too.
+pid_t g_collector_pid = 0;
 
 Mode ModeFromEnvironment() {
+  // More rights than its user has (setuid, file capabilities): what the user's environment says
+  // must not load a library or send anything there.
+  if (getauxval(AT_SECURE) != 0) return Mode::kOff;
   const char* text = getenv("TP_COLLECT");
   if (text == nullptr) return Mode::kOn;
   if (strcmp(text, "off") == 0) return Mode::kOff;
@@ -74,7 +81,8 @@ void AfterForkInChild() {
 }
 
 void AtExit() {
-  if (Collector* collector = g_collector.load(std::memory_order_acquire)) {
+  Collector* collector = g_collector.load(std::memory_order_acquire);
+  if (collector != nullptr && getpid() == g_collector_pid) {
     collector->Finish(HostTimeNs() + kExitDeadlineNs);
   }
 }
@@ -103,8 +111,12 @@ void StartCollector() {
       PrepareOperations();
       auto* collector = new Collector(
           {MemoryLimitBytes(), g_loaded_ns, ModeFromEnvironment() == Mode::kDormant, Notes()});
+      g_collector_pid = getpid();
       g_collector.store(collector, std::memory_order_release);
-      if (collector->Start()) atexit(&AtExit);
+      if (collector->Start()) {
+        atexit(&AtExit);
+        at_quick_exit(&AtExit);
+      }
     } catch (const std::exception& error) {
       Log(LogLevel::kError, error.what());
     }
@@ -117,6 +129,7 @@ void StartCollector() {
 __attribute__((constructor)) void Loaded() {
   g_loaded_ns = HostTimeNs();
   if (ModeFromEnvironment() == Mode::kOff) return;
+  PrepareLog();
   FindOwnPath();
   if (g_path[0] != '\0') SetInjectionVariables(g_path);
 }
