@@ -25,9 +25,11 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kTickNs = 50 * kMillisecond;
 // While the socket is full.
 constexpr int64_t kBlockedNs = 2 * kMillisecond;
-// A plain flush: CUPTI holds complete buffers back until they are full otherwise.
+// A plain flush, and a word to the daemon after it: CUPTI holds complete buffers back until they
+// are full otherwise. Each flush makes every thread that calls CUDA take a new buffer at its next
+// call, so it is not done more often; what came since the last is what a killed process takes
+// along.
 constexpr int64_t kFlushNs = 1000 * kMillisecond;
-constexpr int64_t kStatusNs = 1000 * kMillisecond;
 constexpr size_t kRowsPerBatch = 16384;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
@@ -158,7 +160,6 @@ void* Collector::Main(void* self) {
 void Collector::Run() {
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
   int64_t next_flush_ns = HostTimeNs() + kFlushNs;
-  int64_t next_status_ns = HostTimeNs() + kStatusNs;
   while (phase_ == Phase::kRunning) {
     int64_t now_ns = HostTimeNs();
     std::string reason;
@@ -169,16 +170,16 @@ void Collector::Run() {
         Disable(std::move(reason));
       }
     }
-    if (now_ns >= next_flush_ns) next_flush_ns = now_ns + kFlushNs;
     Collect();
     Seal();
-    if (now_ns >= next_status_ns || status_changed_) {
+    if (now_ns >= next_flush_ns || status_changed_) {
       if (capture_ != nullptr) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
       status_changed_ = false;
-      next_status_ns = now_ns + kStatusNs;
     }
+    if (now_ns >= next_flush_ns) next_flush_ns = now_ns + kFlushNs;
     link_.Pump(now_ns);
+    LogRefusal();
     ObeyDaemon();
     if (buffers_ != nullptr && buffers_->ok()) buffers_->KeepReady();
     Sleep(link_.blocked() ? kBlockedNs : kTickNs);
@@ -261,6 +262,13 @@ void Collector::Disable(std::string reason) {
   reason_ = std::move(reason);
   status_changed_ = true;
   Log(LogLevel::kWarning, reason_);
+}
+
+// Nobody else can tell the user why the daemon knows nothing of this process.
+void Collector::LogRefusal() {
+  if (link_.refusal() == refusal_) return;
+  refusal_ = link_.refusal();
+  if (!refusal_.empty()) Log(LogLevel::kWarning, "no connection to the daemon: " + refusal_);
 }
 
 // At the process's end: everything, also what is not complete.

@@ -74,6 +74,7 @@ class Collector {
   void ObeyDaemon();
   void BeginCapture();
   void Disable(std::string reason);
+  void LogRefusal();
   void SendRest();
   void Sleep(int64_t ns);
   std::string MakeHello();
@@ -97,6 +98,7 @@ class Collector {
   State state_ = State::kDormant;
   std::string reason_;
   bool status_changed_ = false;
+  std::string refusal_;  // Of the daemon's connection, as it was logged.
   ClockReading clock_;
   uint64_t next_sequence_ = 1;
   EventCounts produced_;
