@@ -30,6 +30,10 @@ constexpr int64_t kBlockedNs = 2 * kMillisecond;
 // call, so it is not done more often; what came since the last is what a killed process takes
 // along.
 constexpr int64_t kFlushNs = 1000 * kMillisecond;
+// While CUPTI holds most of our buffers, mostly for threads that have ended.
+constexpr int64_t kScarceFlushNs = 50 * kMillisecond;
+// Before CUDA 12.9, CUPTI crashes when it asks for a buffer and gets none.
+constexpr uint32_t kFirstVersionThatTakesNoBuffer = 27;
 constexpr size_t kRowsPerBatch = 16384;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
@@ -75,7 +79,10 @@ bool Collector::Start() {
   if (!LoadCupti(&cupti_, &reason)) {
     Disable(std::move(reason));
   } else {
-    buffers_ = std::make_unique<ActivityBuffers>(limits_.activity_buffers);
+    buffers_ = std::make_unique<ActivityBuffers>(
+        ActivityBuffers::Options{.limit_bytes = limits_.activity_buffers,
+                                 .may_refuse = cupti_.version >= kFirstVersionThatTakesNoBuffer,
+                                 .scarce = options_.wake});
     activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
     capture_ = std::make_unique<Capture>(&cupti_, buffers_.get());
     if (!buffers_->ok()) {
@@ -159,25 +166,29 @@ void* Collector::Main(void* self) {
 
 void Collector::Run() {
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
-  int64_t next_flush_ns = HostTimeNs() + kFlushNs;
+  int64_t last_flush_ns = HostTimeNs();
+  int64_t next_status_ns = last_flush_ns + kFlushNs;
   while (phase_ == Phase::kRunning) {
     int64_t now_ns = HostTimeNs();
-    std::string reason;
+    bool status_due = now_ns >= next_status_ns;
     if (capture_ != nullptr && capture_->active()) {
+      bool scarce = buffers_->scarce() && now_ns >= last_flush_ns + kScarceFlushNs;
+      std::string reason;
       if (uint32_t error = capture_->TakeApplicationError(); error != 0) {
         Disable("external correlation failed with CUPTI error " + std::to_string(error));
-      } else if (now_ns >= next_flush_ns && !capture_->Flush(/*forced=*/false, &reason)) {
-        Disable(std::move(reason));
+      } else if (status_due || scarce) {
+        last_flush_ns = now_ns;
+        if (!capture_->Flush(/*forced=*/false, &reason)) Disable(std::move(reason));
       }
     }
     Collect();
     Seal();
-    if (now_ns >= next_flush_ns || status_changed_) {
+    if (status_due) next_status_ns = now_ns + kFlushNs;
+    if (status_due || status_changed_) {
       if (capture_ != nullptr) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
       status_changed_ = false;
     }
-    if (now_ns >= next_flush_ns) next_flush_ns = now_ns + kFlushNs;
     link_.Pump(now_ns);
     LogRefusal();
     ObeyDaemon();
@@ -307,7 +318,8 @@ std::string Collector::MakeStatus() {
   fields.losses.push_back(
       {EventKind::kOperation, LossCause::kOperationBufferFull, ThreadOperationsList::lost()});
   if (capture_ != nullptr) {
-    fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped, capture_->dropped()});
+    fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
+                             capture_->dropped() + buffers_->swallowed()});
     fields.losses.push_back(
         {EventKind::kUnknown, LossCause::kUnreadable, activities_->unreadable()});
   }

@@ -42,6 +42,7 @@ class Collector {
     int64_t loaded_ns;               // Host clock: when the library was loaded.
     bool dormant;                    // Register with the daemon, wait for a command.
     std::vector<std::string> notes;  // What the user must know.
+    void (*wake)();                  // Wakes this collector; for those who have no pointer to it.
   };
 
   explicit Collector(Options options);

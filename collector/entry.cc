@@ -109,8 +109,9 @@ void StartCollector() {
   if (g_collector.load(std::memory_order_relaxed) == nullptr) {
     try {
       PrepareOperations();
-      auto* collector = new Collector(
-          {MemoryLimitBytes(), g_loaded_ns, ModeFromEnvironment() == Mode::kDormant, Notes()});
+      auto* collector =
+          new Collector({MemoryLimitBytes(), g_loaded_ns, ModeFromEnvironment() == Mode::kDormant,
+                         Notes(), &WakeCollector});
       g_collector_pid = getpid();
       g_collector.store(collector, std::memory_order_release);
       if (collector->Start()) {

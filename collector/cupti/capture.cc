@@ -107,9 +107,10 @@ void Capture::Undo() {
 
 void CUPTIAPI Capture::RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
   Capture* capture = g_capture.load(std::memory_order_acquire);
-  *buffer = capture != nullptr ? capture->buffers_->Take(bytes) : nullptr;
-  if (*buffer == nullptr) *bytes = 0;
-  *most_records = 0;  // As many as fit.
+  LentBuffer lent = capture != nullptr ? capture->buffers_->Lend() : LentBuffer{};
+  *buffer = lent.memory;
+  *bytes = lent.bytes;
+  *most_records = lent.most_records;
 }
 
 void CUPTIAPI Capture::CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
@@ -120,7 +121,7 @@ void CUPTIAPI Capture::CompleteBuffer(CUcontext context, uint32_t stream, uint8_
   if (capture->api_->ActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) {
     capture->dropped_.fetch_add(dropped, std::memory_order_relaxed);
   }
-  capture->buffers_->Fill(buffer, valid_bytes);
+  capture->buffers_->TakeBack(buffer, valid_bytes);
 }
 
 int64_t Capture::CuptiTimeNs() {
