@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "collector/log.h"
+#include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 
 namespace tp::collect {
@@ -50,8 +51,14 @@ size_t Megabytes(const char* text, size_t otherwise) {
 }  // namespace
 
 MemoryLimits DivideMemory(size_t limit_bytes) {
-  size_t eighth = limit_bytes / 8;
-  return {2 * eighth, 3 * eighth, 2 * eighth, eighth};
+  size_t part = limit_bytes / 32;
+  // The last two are for the batch that is being made and the one that is being written.
+  return {.activity_buffers = 8 * part,
+          .operation_buffers = 9 * part,
+          .open_operations = 2 * part,
+          .batches = 7 * part,
+          .strings = 3 * part,
+          .registered_texts = part};
 }
 
 size_t MemoryLimitBytes() {
@@ -64,7 +71,7 @@ Collector::Collector(Options options)
       limits_(DivideMemory(options_.memory_bytes)),
       strings_(limits_.strings),
       queue_(limits_.batches),
-      operations_(&strings_, &encoder_, &uncorrelated_),
+      operations_(&strings_, &encoder_, &uncorrelated_, limits_.open_operations),
       link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return MakeStatus(); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;
@@ -315,8 +322,8 @@ std::string Collector::MakeStatus() {
   StatusFields fields;
   fields.state = state_;
   fields.reason = reason_;
-  fields.losses.push_back(
-      {EventKind::kOperation, LossCause::kOperationBufferFull, ThreadOperationsList::lost()});
+  fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull,
+                           ThreadOperationsList::lost() + operations_.lost()});
   if (capture_ != nullptr) {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
                              capture_->dropped() + buffers_->swallowed()});
@@ -332,13 +339,17 @@ std::string Collector::MakeStatus() {
   timespec cpu = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
-  fields.memory_bytes = strings_.memory_bytes() + queue_.bytes() + operations_.memory_bytes() +
-                        ThreadOperationsList::memory_bytes() +
+  fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
+                        operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.notes = options_.notes;
   if (strings_.overflowed() > 0) {
     fields.notes.push_back("too many different names: " + std::to_string(strings_.overflowed()) +
                            " events have the name (other)");
+  }
+  if (RegisteredTextsLeftOut() > 0) {
+    fields.notes.push_back("too many registered strings and domains: " +
+                           std::to_string(RegisteredTextsLeftOut()) + " are called (other)");
   }
   return EncodeStatus(fields);
 }

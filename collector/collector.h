@@ -29,7 +29,7 @@ namespace tp::collect {
 
 // How the bound on our memory (TP_BUFFER_MB, default 64 MiB) is divided.
 struct MemoryLimits {
-  size_t activity_buffers, operation_buffers, batches, strings;
+  size_t activity_buffers, operation_buffers, open_operations, batches, strings, registered_texts;
 };
 MemoryLimits DivideMemory(size_t limit_bytes);
 // Of TP_BUFFER_MB; 4 MiB at least.

@@ -89,8 +89,9 @@ void AtExit() {
 
 void PrepareOperations() {
   pthread_once(&g_operations_once, [] {
-    ThreadOperationsList::Configure(DivideMemory(MemoryLimitBytes()).operation_buffers,
-                                    &WakeCollector);
+    MemoryLimits limits = DivideMemory(MemoryLimitBytes());
+    ThreadOperationsList::Configure(limits.operation_buffers, &WakeCollector);
+    LimitRegisteredTexts(limits.registered_texts);
     pthread_atfork(nullptr, nullptr, &AfterForkInChild);
   });
 }
