@@ -39,8 +39,11 @@ class Collector {
  public:
   struct Options {
     size_t memory_bytes;
-    int64_t loaded_ns;               // Host clock: when the library was loaded.
-    bool dormant;                    // Register with the daemon, wait for a command.
+    int64_t loaded_ns;  // Host clock: when the library was loaded.
+    bool dormant;       // Register with the daemon, wait for a command.
+    // The CUDA driver does not call us: load CUPTI and begin when the driver turns out to be there.
+    bool unannounced;
+    Capture::Priority priority;
     std::vector<std::string> notes;  // What the user must know.
     void (*wake)();                  // Wakes this collector; for those who have no pointer to it.
   };
@@ -73,7 +76,11 @@ class Collector {
   void SealIfLarge();
   void Seal();
   void ObeyDaemon();
-  void BeginCapture();
+  bool Prepare();
+  void BeginCapture(bool anyway);
+  void WaitToBegin(std::string reason);
+  int64_t WaitedNs() const;
+  void LookForAnother();
   void Disable(std::string reason);
   void LogRefusal();
   void SendRest();
@@ -91,7 +98,7 @@ class Collector {
   UncorrelatedThreads uncorrelated_;
   OperationReader operations_;
   DaemonLink link_;
-  // What needs CUPTI: there is none when it was not found.
+  // What needs CUPTI: there is none before CUDA is there, and when it was not found.
   std::unique_ptr<ActivityBuffers> buffers_;
   std::unique_ptr<ActivityReader> activities_;
   std::unique_ptr<Capture> capture_;
@@ -99,7 +106,11 @@ class Collector {
   State state_ = State::kDormant;
   std::string reason_;
   bool status_changed_ = false;
-  std::string refusal_;  // Of the daemon's connection, as it was logged.
+  int64_t next_try_ns_ = 0;       // While waiting to begin.
+  int64_t waiting_since_ns_ = 0;  // 0: not waiting.
+  int64_t waited_ns_ = 0;         // Before that.
+  uint64_t taken_back_ = 0;       // CUPTI's buffers, from another profiler.
+  std::string refusal_;           // Of the daemon's connection, as it was logged.
   ClockReading clock_;
   uint64_t next_sequence_ = 1;
   EventCounts produced_;

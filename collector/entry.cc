@@ -13,6 +13,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/collector.h"
@@ -96,8 +97,21 @@ void PrepareOperations() {
   });
 }
 
+Capture::Priority PriorityFromEnvironment(std::vector<std::string>* notes) {
+  const char* text = getenv("TP_PRIORITY");
+  if (text != nullptr && strcmp(text, "us") == 0) return Capture::Priority::kUs;
+  if (text != nullptr && text[0] != '\0' && strcmp(text, "others") != 0) {
+    notes->push_back("TP_PRIORITY is neither \"others\" nor \"us\": other profilers come first");
+  }
+  return Capture::Priority::kOthers;
+}
+
 std::vector<std::string> Notes() {
   std::vector<std::string> notes;
+  if (const char* other = OtherInjection(kCudaInjection, g_path)) {
+    notes.push_back(std::string("CUDA_INJECTION64_PATH names ") + other +
+                    " and was kept: the beginning is missing");
+  }
   if (const char* other = OtherInjection(kNvtxInjection, g_path)) {
     notes.push_back(std::string("NVTX_INJECTION64_PATH names ") + other +
                     " and was kept: ranges are not seen");
@@ -105,14 +119,20 @@ std::vector<std::string> Notes() {
   return notes;
 }
 
-void StartCollector() {
+void StartCollector(bool unannounced) {
   pthread_mutex_lock(&g_start_lock);
   if (g_collector.load(std::memory_order_relaxed) == nullptr) {
     try {
       PrepareOperations();
-      auto* collector =
-          new Collector({MemoryLimitBytes(), g_loaded_ns, ModeFromEnvironment() == Mode::kDormant,
-                         Notes(), &WakeCollector});
+      std::vector<std::string> notes = Notes();
+      Capture::Priority priority = PriorityFromEnvironment(&notes);
+      auto* collector = new Collector({.memory_bytes = MemoryLimitBytes(),
+                                       .loaded_ns = g_loaded_ns,
+                                       .dormant = ModeFromEnvironment() == Mode::kDormant,
+                                       .unannounced = unannounced,
+                                       .priority = priority,
+                                       .notes = std::move(notes),
+                                       .wake = &WakeCollector});
       g_collector_pid = getpid();
       g_collector.store(collector, std::memory_order_release);
       if (collector->Start()) {
@@ -143,7 +163,9 @@ extern "C" {
 
 // The CUDA driver's, from cuInit (CUDA_INJECTION64_PATH).
 __attribute__((visibility("default"))) int InitializeInjection() {
-  if (tp::collect::ModeFromEnvironment() != tp::collect::Mode::kOff) tp::collect::StartCollector();
+  if (tp::collect::ModeFromEnvironment() != tp::collect::Mode::kOff) {
+    tp::collect::StartCollector(/*unannounced=*/false);
+  }
   return 1;
 }
 
@@ -152,6 +174,10 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     tp::collect::NvtxGetExportTable get_export_table) {
   if (tp::collect::ModeFromEnvironment() == tp::collect::Mode::kOff) return 0;
   tp::collect::PrepareOperations();
+  // The driver will not call us then; but a program that has ranges is likely to use CUDA.
+  if (tp::collect::OtherInjection(tp::collect::kCudaInjection, tp::collect::g_path) != nullptr) {
+    tp::collect::StartCollector(/*unannounced=*/true);
+  }
   return tp::collect::ListenToNvtx(get_export_table) ? 1 : 0;
 }
 }

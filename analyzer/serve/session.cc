@@ -172,6 +172,8 @@ query::Process Session::Describe() const {
     process.set_state(query::CAPTURING);
   } else if (state_ == wire::DISABLED) {
     process.set_state(query::DISABLED);
+  } else if (state_ == wire::WAITING) {
+    process.set_state(query::WAITING);
   } else {
     process.set_state(query::PROCESS_STATE_UNKNOWN);
     if (process.reason().empty()) process.set_reason("its collector has not told its state yet");

@@ -171,7 +171,7 @@ bool DaemonLink::Connect() {
   out_ += Frame(kHello, messages_.hello());
   out_ += Frame(kStatus, messages_.status());
   out_offset_ = 0;
-  status_due_ = false;
+  hello_due_ = status_due_ = false;
   in_.clear();
   return true;
 }
@@ -187,7 +187,7 @@ void DaemonLink::Disconnect() {
   in_.clear();
   out_.clear();
   out_offset_ = 0;
-  status_due_ = false;
+  hello_due_ = status_due_ = false;
   flush_done_.reset();
   flush_request_.reset();
   blocked_ = false;
@@ -289,9 +289,12 @@ void DaemonLink::Write() {
 
 // Puts the next messages into out_; false if there are none.
 bool DaemonLink::FillOut() {
-  if (status_due_) {
+  if (std::exchange(hello_due_, false)) {
+    out_ = Frame(kHello, messages_.hello());
+    return true;
+  }
+  if (std::exchange(status_due_, false)) {
     out_ = Frame(kStatus, messages_.status());
-    status_due_ = false;
     return true;
   }
   const EncodedBatch* batch = queue_->NextToSend();

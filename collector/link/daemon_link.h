@@ -45,6 +45,8 @@ class DaemonLink {
   // Sends a Status message, made when the socket takes it: many calls before that lead to one.
   // Without a connection it is left out (a connection begins with one).
   void SendStatus() { status_due_ = fd_ >= 0; }
+  // Sends the hello again, when there is news in it.
+  void SendHello() { hello_due_ = fd_ >= 0; }
   // Says that all which was pushed to the queue before answers the flush with this token.
   void SendFlushDone(uint64_t token);
   // The last message: after it nothing more is sent on this connection.
@@ -89,7 +91,7 @@ class DaemonLink {
   std::string in_;
   std::string out_;  // Being written, from out_offset_ on.
   size_t out_offset_ = 0;
-  bool status_due_ = false;  // Goes before the next batch.
+  bool hello_due_ = false, status_due_ = false;  // Go before the next batch.
   StringId strings_sent_ = 0;
   std::optional<uint64_t> flush_done_;  // Sent when the queue has been.
   std::optional<GoodbyeReason> goodbye_;

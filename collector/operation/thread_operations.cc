@@ -139,7 +139,7 @@ int ThreadOperations::Push(const Domain* domain, const RangeText& text) {
   // not known, not of another.
   const LaunchCorrelation* correlation =
       ThreadOperationsList::correlation_.load(std::memory_order_acquire);
-  if (correlation != nullptr) {
+  if (correlation != nullptr && correlation->push != nullptr) {
     correlation->push(id);
     ++correlated_;
   }
@@ -206,6 +206,10 @@ void ThreadOperations::CorrelateOpenRanges() {
   const LaunchCorrelation* correlation =
       ThreadOperationsList::correlation_.load(std::memory_order_acquire);
   if (correlation == nullptr) return;
+  if (correlation->push == nullptr) {
+    for (; correlated_ > 0; --correlated_) correlation->pop();
+    return;
+  }
   uncorrelated_operation_.store(depth_ > 0 ? stack_[depth_ - 1].id : 0, std::memory_order_relaxed);
   correlated_since_ns_.store(correlation->now_ns(), std::memory_order_release);
   // What an earlier capture left there.

@@ -27,7 +27,7 @@ struct RangeText {
 
 // Tells CUPTI which operation the calling thread is in (external correlation). Set while capturing.
 struct LaunchCorrelation {
-  void (*push)(uint64_t id);
+  void (*push)(uint64_t id);  // nullptr: no more; threads take back what they had pushed.
   void (*pop)();
   int64_t (*now_ns)();  // CUPTI's clock.
 };
