@@ -5,6 +5,7 @@
 #include <cupti.h>
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -66,7 +67,7 @@ class ActivityReader {
   uint32_t last_correlation_ = 0;
   uint64_t last_operation_ = 0;
   uint64_t unreadable_ = 0;
-  uint32_t own_thread_ = 0;
+  std::optional<uint32_t> own_thread_;
 };
 
 }  // namespace tp::collect
