@@ -144,6 +144,7 @@ void ActivityReader::ReadFill(const CUpti_Activity* record) {
 void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,
                               CUpti_CallbackDomain domain) {
   const auto& api = As<CUpti_ActivityAPI>(record);
+  if (__builtin_expect(api.threadId == own_thread_, 0)) return;
   Call call = {};
   call.start_ns = static_cast<int64_t>(api.start);
   call.end_ns = static_cast<int64_t>(api.end);

@@ -71,6 +71,7 @@ Tone ToneOf(query::ProcessState state) {
       return Tone::kGood;
     case query::DISABLED:
     case query::DORMANT:
+    case query::WAITING:
       return Tone::kAttention;
     case query::GONE:
     case query::DETACHED:
@@ -83,9 +84,13 @@ Tone ToneOf(query::ProcessState state) {
 Line ProcessesLine(const ScreenState& state) {
   const query::Table& table = state.current->table;
   Line line = {{"Processes ", Tone::kDim}};
-  static constexpr query::ProcessState kOrder[] = {query::CAPTURING, query::DORMANT,
-                                                   query::DISABLED,  query::DETACHED,
-                                                   query::GONE,      query::PROCESS_STATE_UNKNOWN};
+  static constexpr query::ProcessState kOrder[] = {query::CAPTURING,
+                                                   query::WAITING,
+                                                   query::DORMANT,
+                                                   query::DISABLED,
+                                                   query::DETACHED,
+                                                   query::GONE,
+                                                   query::PROCESS_STATE_UNKNOWN};
   const char* between = " ";
   for (query::ProcessState wanted : kOrder) {
     const int64_t count =
