@@ -227,6 +227,16 @@ void Collector::Collect() {
   }
   operations_.Read(&SealIfLargeCallback, this);
   operations_.SendOpen();
+  SendRangesAgain();
+}
+
+// Batches that were let go had begins and ends of ranges in them, and a daemon that has come anew
+// knows of no open range.
+void Collector::SendRangesAgain() {
+  const bool is_new_connection = link_.connections() > std::max<uint64_t>(connections_, 1);
+  connections_ = link_.connections();
+  if (queue_.TakeBeginsGone() || is_new_connection) operations_.SendOpenAgain();
+  for (const RangeEnd& end : queue_.TakeEnds()) encoder_.AddClosed(end.id, end.end_ns);
 }
 
 void Collector::CollectAll() {

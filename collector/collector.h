@@ -72,6 +72,7 @@ class Collector {
   static void* Main(void* collector);
   void Run();
   void Collect();
+  void SendRangesAgain();
   void CollectAll();
   void SealIfLarge();
   void Seal();
@@ -95,6 +96,7 @@ class Collector {
   StringTable strings_;
   BatchEncoder encoder_;
   BatchQueue queue_;
+  uint64_t connections_ = 0;  // Of link_, when it was last looked at.
   UncorrelatedThreads uncorrelated_;
   OperationReader operations_;
   DaemonLink link_;

@@ -88,8 +88,14 @@ absl::Status Session::Add(const wire::Batch& batch) {
     losses_.IsNew(batch.sequence());
     return absl::OkStatus();
   }
+  uint64_t found_again = 0, id = 0;
+  for (const int64_t delta : batch.reopened().id_delta()) {
+    id += static_cast<uint64_t>(delta);
+    if (!summary_->HasSpan(id)) ++found_again;
+  }
   const absl::StatusOr<EventCounts> counts = DecodeBatch(batch, &names_, clock_, *summary_);
   if (!counts.ok()) return counts.status();
+  losses_.FoundAgain(found_again);
   losses_.IsNew(batch.sequence());
   losses_.Received(*counts);
   return absl::OkStatus();

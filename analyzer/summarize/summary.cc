@@ -127,6 +127,8 @@ void Summary::AddSpan(const Span& span) {
   if (span.given_device_ns >= 0) state_->given_device_time = true;
 }
 
+bool Summary::HasSpan(uint64_t id) const { return state_->spans.Has(id); }
+
 void Summary::CloseSpan(uint64_t id, int64_t end_ns) {
   if (!state_->IsInside(end_ns, end_ns)) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);

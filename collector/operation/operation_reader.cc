@@ -64,6 +64,16 @@ void OperationReader::SendOpen() {
   for (auto& [id, open] : asynchronous_) send(open);
 }
 
+void OperationReader::SendOpenAgain() {
+  const auto send = [this](const Open& open) {
+    if (open.sent) encoder_->AddReopened(open.operation);
+  };
+  for (const auto& [serial, thread] : threads_) {
+    for (const Open& open : thread.stack) send(open);
+  }
+  for (const auto& [id, open] : asynchronous_) send(open);
+}
+
 void OperationReader::CloseAll(int64_t now_ns) {
   for (auto& [serial, thread] : threads_) {
     while (!thread.stack.empty()) {

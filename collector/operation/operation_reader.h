@@ -39,6 +39,8 @@ class OperationReader {
 
   // Sends the begins of the ranges that are open and have not been sent.
   void SendOpen();
+  // Sends again the begins of those that were sent: a daemon may not have them.
+  void SendOpenAgain();
 
   // The process ends: all that is open ends at `now_ns`.
   void CloseAll(int64_t now_ns);
