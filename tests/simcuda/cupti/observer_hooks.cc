@@ -50,6 +50,8 @@ void ApiExit(simcuda::ApiCall* call) {
   if (ApiCallRecorded(call->domain, FlagsOf(*call), call->context_id)) RecordApiCall(*call);
 }
 
+uint64_t Submitting(uint32_t context_id) { return EnabledDeviceKinds(context_id); }
+
 void DeviceWorkDone(const simcuda::DeviceWork& work) {
   const InDelivery in_delivery;
   RecordDeviceWork(work);
@@ -71,8 +73,8 @@ void MemoryChanged(const simcuda::MemoryEvent& event) { RecordMemory(event); }
 }  // namespace
 
 const simcuda::Observer& ObserverHooks() {
-  static constexpr simcuda::Observer observer = {ApiEnter,     ApiExit,         DeviceWorkDone,
-                                                 Synchronized, ResourceChanged, MemoryChanged};
+  static constexpr simcuda::Observer observer = {
+      ApiEnter, ApiExit, Submitting, DeviceWorkDone, Synchronized, ResourceChanged, MemoryChanged};
   return observer;
 }
 
