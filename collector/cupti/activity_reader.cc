@@ -59,11 +59,13 @@ std::string_view RuntimeFunctionName(std::string_view name) {
 }  // namespace
 
 ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
-                               const UncorrelatedThreads* uncorrelated)
+                               const UncorrelatedThreads* uncorrelated,
+                               const ReopenedRanges* reopened)
     : api_(api),
       strings_(strings),
       encoder_(encoder),
       uncorrelated_(uncorrelated),
+      reopened_(reopened),
       kernel_names_(kKernelNameSlots) {}
 
 void ActivityReader::Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user) {
@@ -166,7 +168,8 @@ void ActivityReader::ReadCorrelation(const CUpti_Activity* record) {
   AddLaunchOperation(correlation.correlationId, correlation.externalId);
 }
 
-void ActivityReader::AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id) {
+void ActivityReader::AddLaunchOperation(uint32_t correlation_id, uint64_t range_id) {
+  const uint64_t operation_id = reopened_->OperationOf(range_id);
   // A runtime call and the driver call in it come with a record each.
   if (correlation_id == last_correlation_ && operation_id == last_operation_) return;
   last_correlation_ = correlation_id;

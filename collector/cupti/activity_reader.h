@@ -14,6 +14,7 @@
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
+#include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
 
 namespace tp::collect {
@@ -29,7 +30,7 @@ class ActivityReader {
  public:
   // All outlive the reader.
   ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
-                 const UncorrelatedThreads* uncorrelated);
+                 const UncorrelatedThreads* uncorrelated, const ReopenedRanges* reopened);
 
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown
   // enough.
@@ -54,7 +55,7 @@ class ActivityReader {
   void ReadFill(const CUpti_Activity* record);
   void ReadCall(const CUpti_Activity* record, EventKind kind, CUpti_CallbackDomain domain);
   void ReadCorrelation(const CUpti_Activity* record);
-  void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
+  void AddLaunchOperation(uint32_t correlation_id, uint64_t range_id);
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
 
@@ -62,6 +63,7 @@ class ActivityReader {
   StringTable* strings_;
   BatchEncoder* encoder_;
   const UncorrelatedThreads* uncorrelated_;
+  const ReopenedRanges* reopened_;
   std::vector<KernelName> kernel_names_;  // By the pointer's hash; checked against the text.
   std::vector<StringId> call_names_[2];   // Runtime, driver: by callback id; 0: not looked up yet.
   uint32_t last_correlation_ = 0;

@@ -31,7 +31,7 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read() { return Read(buffer_.size()); }
   wire::Batch Read(size_t valid_bytes, std::optional<uint32_t> own_thread = std::nullopt) {
     StringTable& strings = strings_;
-    ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+    ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_, &reopened_);
     if (own_thread.has_value()) reader.set_own_thread(*own_thread);
     reader.Read(
         {buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
@@ -43,6 +43,7 @@ class ActivityReaderTest : public testing::Test {
   StringTable strings_;
   BatchEncoder encoder_;
   UncorrelatedThreads uncorrelated_;
+  ReopenedRanges reopened_;
   std::vector<uint8_t> buffer_;
   uint64_t unreadable_ = 0;
 };
@@ -174,7 +175,7 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
   char name[32] = "first";
   Append(Kernel(name, 1, 2));
   StringTable& strings = strings_;
-  ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+  ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_, &reopened_);
   reader.Read(
       {buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   strcpy(name, "second");

@@ -91,7 +91,8 @@ void Encode(benchmark::State& state, bool kernels, bool calls) {
   StringTable strings;
   BatchEncoder encoder;
   UncorrelatedThreads uncorrelated;
-  ActivityReader reader(&cupti, &strings, &encoder, &uncorrelated);
+  ReopenedRanges reopened;
+  ActivityReader reader(&cupti, &strings, &encoder, &uncorrelated, &reopened);
   uint64_t events = 0, bytes = 0, sequence = 0;
   for (auto _ : state) {
     reader.Read(
