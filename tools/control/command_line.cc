@@ -89,6 +89,7 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   AddTopCommand(&app, &action);
   AddTableCommand(&app, &action);
   AddProcessesCommand(&app, &action);
+  AddCaptureCommands(&app, &action);
   AddDaemonCommand(&app, &action);
   AddCompletionCommand(&app, &action);
 
