@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "analyzer/present/command.h"
 
 namespace tp {
 namespace {
@@ -38,7 +39,7 @@ std::string KnownProcesses(const query::Processes& known) {
   for (const query::Process& process : known.processes()) {
     if (names.size() == kMostNamed) break;
     names.push_back(absl::StrCat(
-        process.pid(), " (", process.command().substr(0, 40), ", ", StateName(process.state()),
+        process.pid(), " (", ShortCommand(process.command()).substr(0, 40), ", ", StateName(process.state()),
         ", last seen ", (known.now_ns() - process.last_seen_ns()) / 1'000'000'000, " s ago)"));
   }
   std::string text = "known: " + absl::StrJoin(names, ", ");

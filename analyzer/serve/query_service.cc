@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "analyzer/present/notes.h"
 #include "analyzer/present/process_list.h"
 #include "analyzer/summarize/summary.h"

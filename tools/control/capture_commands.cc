@@ -7,14 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "analyzer/present/command.h"
 #include "analyzer/present/process_list.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
-#include "tools/control/quantity.h"
 #include "tools/control/query_client.h"
-#include "tools/control/screen_columns.h"
 #include "tools/control/terminal_text.h"
 
 namespace tp {
@@ -69,8 +66,6 @@ bool Report(bool on, const query::CaptureResult& result, std::ostream& out, std:
   const query::Process& process = result.process();
   const std::string who =
       absl::StrFormat("%d (%s)", process.pid(), EscapeForTerminal(ShortCommand(process.command())));
-  const std::string events =
-      absl::StrCat(ExactCountText(static_cast<int64_t>(EventCount(process))), " events so far");
   const std::string why =
       process.reason().empty() ? "" : absl::StrCat(": ", EscapeForTerminal(process.reason()));
   const bool captures = process.state() == query::CAPTURING;
@@ -80,10 +75,10 @@ bool Report(bool on, const query::CaptureResult& result, std::ostream& out, std:
     errors << "tpctl: " << who << " has not answered, and may still do it: it is "
            << StateName(process.state()) << why << "\n";
   } else if (on && captures) {
-    out << who << " is captured, " << events << "\n";
+    out << who << " is captured\n";
     return true;
   } else if (!on && !captures) {
-    out << who << " is not captured, " << events << "\n";
+    out << who << " is not captured: what was so far stays\n";
     return true;
   } else if (on) {
     errors << "tpctl: " << who << " is not captured, but " << StateName(process.state()) << why
@@ -96,9 +91,9 @@ bool Report(bool on, const query::CaptureResult& result, std::ostream& out, std:
 
 int Capture(const Arguments& arguments, std::ostream& out, std::ostream& errors) {
   if (arguments.all == !arguments.targets.empty()) {
-    return Fail(absl::InvalidArgumentError(absl::StrCat(
-                    "say which: PIDs, parts of commands, or --all (see `tpctl ",
-                    arguments.on ? "start" : "stop", " --help`)")),
+    return Fail(absl::InvalidArgumentError(
+                    absl::StrCat("say which: PIDs, parts of commands, or --all (see `tpctl ",
+                                 arguments.on ? "start" : "stop", " --help`)")),
                 errors);
   }
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
@@ -110,9 +105,9 @@ int Capture(const Arguments& arguments, std::ostream& out, std::ostream& errors)
   if (captures->results().empty()) {
     const absl::StatusOr<query::Processes> known = client->AskProcesses();
     if (!known.ok()) return Fail(known.status(), errors);
-    return Fail(absl::NotFoundError(absl::StrCat("no traced process runs; ",
-                                                 KnownProcesses(*known))),
-                errors);
+    return Fail(
+        absl::NotFoundError(absl::StrCat("no traced process runs; ", KnownProcesses(*known))),
+        errors);
   }
   bool done = true;
   for (const query::CaptureResult& result : captures->results()) {
