@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/model/recording.h"
-#include "analyzer/model/string_table.h"
+#include "analyzer/model/whole_recording.h"
 #include "analyzer/summarize/summary.h"
 #include "nlohmann/json.hpp"
 
@@ -40,12 +39,10 @@ class GoldenCase {
   const std::vector<Output>& outputs() const { return outputs_; }
   std::string Expected(const Output& output) const { return ReadFile(folder_ / output.file); }
 
-  // The recording, in the order of the file. Spans have their position as id.
-  const std::vector<Span>& spans() const { return spans_; }
-  const std::vector<DeviceActivity>& activities() const { return activities_; }
-  const StringTable& strings() const { return strings_; }
-  // "cuda", "xpu", or empty.
-  const std::string& device_kind() const { return device_kind_; }
+  // The recording, in the order of the file. Spans have their position as id; `slot` gives the
+  // number that the file names them by.
+  const WholeRecording& recording() const { return recording_; }
+  std::optional<uint64_t> slot(size_t span) const { return slots_[span]; }
 
   // A summary with no bounds that was given all of it.
   Summary Summarized() const;
@@ -53,13 +50,14 @@ class GoldenCase {
  private:
   void ReadSpans(const nlohmann::json& events, bool has_device_work);
   void ReadActivities(const nlohmann::json& records);
+  void ReadMemoryEvents(const nlohmann::json& events);
+  void ReadSamples(const nlohmann::json& samples);
+  StringId Intern(const std::string& text) { return recording_.strings->Intern(text); }
 
   std::filesystem::path folder_;
   std::vector<Output> outputs_;
-  StringTable strings_;
-  std::vector<Span> spans_;
-  std::vector<DeviceActivity> activities_;
-  std::string device_kind_;
+  WholeRecording recording_;
+  std::vector<std::optional<uint64_t>> slots_;  // By position of the span.
 };
 
 }  // namespace tp

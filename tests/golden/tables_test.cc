@@ -106,7 +106,7 @@ class Comparison {
     options.top_level = top_level;
     const Summary* summary = &summary_;
     query::Table table = Tabulate({&summary, 1}, options, 0);
-    if (!golden_.device_kind().empty()) table.set_device_kind(golden_.device_kind());
+    if (!golden_.recording().device_kind.empty()) table.set_device_kind(golden_.recording().device_kind);
     return table;
   }
 
