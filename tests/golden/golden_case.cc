@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
@@ -79,10 +80,66 @@ std::optional<fs::path> RealCases() {
   return real;
 }
 
+ComparedBy WhoCompares(const std::string& call) {
+  for (const char* export_call :
+       {"EventList.export_chrome_trace", "EventList.export_stacks", "device_activities"}) {
+    if (call == export_call) return ComparedBy::kExports;
+  }
+  for (const char* table_call :
+       {"EventList.table", "EventList.key_averages(...).table", "EventList.key_averages",
+        "EventList.total_average", "EventList.function_events", "EventList.device_kernels",
+        "EventList.device_kernels(...).table"}) {
+    if (call == table_call) return ComparedBy::kTables;
+  }
+  ADD_FAILURE() << "no test compares the call " << call;
+  return ComparedBy::kTables;
+}
+
+std::vector<NamedColumns> RowsOf(const json& file) {
+  std::vector<NamedColumns> rows;
+  for (const json& values : file["rows"]) {
+    NamedColumns& row = rows.emplace_back();
+    for (size_t i = 0; i < values.size(); ++i) row[file["columns"][i]] = values[i];
+  }
+  return rows;
+}
+
+void CompareRow(const NamedColumns& actual, const NamedColumns& expected) {
+  for (const auto& [column, value] : expected) {
+    auto found = actual.find(column);
+    if (found == actual.end()) {
+      ADD_FAILURE() << "no test compares the column " << column;
+    } else if (value.is_number_float() && found->second.is_number()) {
+      const double number = value.get<double>();
+      EXPECT_NEAR(found->second.get<double>(), number, std::abs(number) * 1e-9) << column;
+    } else {
+      EXPECT_EQ(found->second, value) << column;
+    }
+  }
+}
+
+std::string TestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+std::vector<std::string> GoldenCase::ExpectedFiles() const {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder_ / "expected")) {
+    files.push_back("expected/" + entry.path().filename().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 GoldenCase::GoldenCase(const fs::path& folder) : folder_(folder) {
   json description = json::parse(ReadFile(folder / "case.json"));
   for (const json& output : description["outputs"]) {
-    outputs_.push_back({output["file"], output["call"], output.value("options", json::object()),
+    outputs_.push_back({output["file"], output["kind"], output["call"],
+                        output.value("options", json::object()),
                         output.value("list_with_flops", false)});
   }
   json input = json::parse(ReadFile(folder / description["input"].get<std::string>()));
