@@ -12,10 +12,10 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/correlate/activity_links.h"
 #include "analyzer/export/json_text.h"
-#include "analyzer/export/recording_times.h"
 #include "analyzer/export/trace_rows.h"
 #include "analyzer/model/frames.h"
 #include "analyzer/summarize/texts.h"
+#include "analyzer/summarize/whole_summary.h"
 #include "nlohmann/json.hpp"
 
 namespace tp {
@@ -62,7 +62,7 @@ class Writer {
         summary_(summary),
         options_(options),
         out_(out),
-        latest_ns_(LatestNs(recording)),
+        latest_ns_(EndOf(recording)),
         shown_until_ns_(latest_ns_),
         rows_(recording, options.unnamed_process),
         links_(LinkActivities(recording.activities)) {}
@@ -235,16 +235,10 @@ class Writer {
     if (numbers.kernels > 0) Number("Kernels", numbers.kernels);
     if (span.output_bytes > 0) Number("Output alloc (bytes)", span.output_bytes);
 
-    if (span.id != kNoOperation) Id("External id", span.id);
+    if (span.id != kNoOperation) Id("External id", span.id + options_.first_id);
     if (span.stack != 0) {
-      Key("Call stack");
-      event_ += Cached(span.stack, &stacks_, [](std::string_view text) {
-        std::vector<std::string> frames = SplitFrames(text);
-        for (std::string& frame : frames) std::replace(frame.begin(), frame.end(), ';', ':');
-        std::string quoted;
-        AppendJsonString(absl::StrJoin(frames, ";"), &quoted);
-        return quoted;
-      });
+      event_ += ", ";
+      event_ += Cached(span.stack, &stacks_, StackMembers);
     }
     if (duration_ns == 0) Number("Duration (ns)", 0);
     if (span.flops != 0) Number("Flops", span.flops);
@@ -256,13 +250,37 @@ class Writer {
     End();
   }
 
+  // As PyTorch writes it; where that cannot hold the frames as they are, as a list too.
+  static std::string StackMembers(std::string_view stack) {
+    const std::vector<std::string> frames = SplitFrames(stack);
+    std::vector<std::string> joinable = frames;
+    for (std::string& frame : joinable) std::replace(frame.begin(), frame.end(), ';', ':');
+    std::string members = "\"Call stack\": ";
+    AppendJsonString(absl::StrJoin(joinable, ";"), &members);
+    if (joinable == frames) return members;
+    members += ", \"stack\": ";
+    AppendFrames(frames, &members);
+    return members;
+  }
+
+  static void AppendFrames(const std::vector<std::string>& frames, std::string* text) {
+    *text += '[';
+    for (const std::string& frame : frames) {
+      if (&frame != &frames.front()) *text += ", ";
+      AppendJsonString(frame, text);
+    }
+    *text += ']';
+  }
+
   void WriteActivities() {
     for (size_t i = 0; i < recording_.activities.size() && out_->ok(); ++i) {
       const DeviceActivity& activity = recording_.activities[i];
       Slice(TextOf(activity.name), Category(activity.kind), activity.start_ns,
             activity.end_ns - activity.start_ns, rows_.OfActivity(i));
       Id("correlation", activity.correlation);
-      if (links_[i].operation != kNoOperation) Id("External id", links_[i].operation);
+      if (links_[i].operation != kNoOperation) {
+        Id("External id", links_[i].operation + options_.first_id);
+      }
       if (IsHostCall(activity.kind)) {
         Number("cbid", activity.cbid);
         if (activity.result != 0) Number("result", activity.result);
@@ -315,15 +333,11 @@ class Writer {
       Text("ph", "i");
       Text("s", "t");
       Start(sample.time_ns);
+      shown_until_ns_ = std::max(shown_until_ns_, sample.time_ns);
       Place(rows_.OfThread(sample.thread));
       BeginArguments();
       Key("stack");
-      event_ += '[';
-      for (const std::string& frame : frames) {
-        if (&frame != &frames.front()) event_ += ", ";
-        AppendJsonString(frame, &event_);
-      }
-      event_ += ']';
+      AppendFrames(frames, &event_);
       EndArguments();
       End();
     }
@@ -378,6 +392,9 @@ class Writer {
     };
     out_->Append(
         absl::StrCat("\n],\n\"displayTimeUnit\": ", options_.torch_compat ? "\"ms\"" : "\"ns\""));
+    // So that an import takes the ids' word for it and needs no rule.
+    Field("externalIds", "operations");
+    if (!recording_.device_kind.empty()) Field("deviceKind", recording_.device_kind);
     if (options_.torch_compat) {
       out_->Append(absl::StrCat(
           ",\n\"schemaVersion\": 1,\n\"deviceProperties\": []",
@@ -389,17 +406,19 @@ class Writer {
       if (recording_.rank >= 0) {
         out_->Append(absl::StrCat(",\n\"distributedInfo\": {\"rank\": ", recording_.rank, "}"));
       }
-      for (const auto& [key, text] : {std::pair{"traceName", options_.trace_name},
-                                      {"host_name", options_.host_name},
-                                      {"trace_id", options_.trace_id}}) {
-        if (text.empty()) continue;
-        std::string quoted;
-        AppendJsonString(text, &quoted);
-        out_->Append(absl::StrCat(",\n\"", key, "\": ", quoted));
-      }
+      if (!options_.trace_name.empty()) Field("traceName", options_.trace_name);
+      if (!options_.host_name.empty()) Field("host_name", options_.host_name);
+      if (!options_.trace_id.empty()) Field("trace_id", options_.trace_id);
     }
     out_->Append("}\n");
     if (options_.progress) options_.progress(1);
+  }
+
+  // A member of the object around the events.
+  void Field(std::string_view key, std::string_view text) {
+    std::string quoted;
+    AppendJsonString(text, &quoted);
+    out_->Append(absl::StrCat(",\n\"", std::string(key), "\": ", quoted));
   }
 
   std::string_view TextOf(StringId id) const { return recording_.strings->Text(id); }

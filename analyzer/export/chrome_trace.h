@@ -8,6 +8,7 @@
 #ifndef ANALYZER_EXPORT_CHROME_TRACE_H_
 #define ANALYZER_EXPORT_CHROME_TRACE_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -26,6 +27,8 @@ struct ChromeTraceOptions {
   std::string trace_name, host_name, trace_id;
   // What to call a process whose name is not known.
   std::string unnamed_process = "process";
+  // The External id of the span with the id 0; the others follow. Readers take 0 for none.
+  uint64_t first_id = 1;
   // Told now and then which part of the events is written, up to 1.
   std::function<void(double part)> progress;
 };

@@ -5,8 +5,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/export/recording_times.h"
 #include "analyzer/model/frames.h"
+#include "analyzer/summarize/whole_summary.h"
 
 namespace tp {
 namespace {
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<FoldedStack>> FoldStacks(const WholeRecording& record
   // Different stacks may read the same once they are folded.
   absl::flat_hash_map<StringId, size_t> by_stack;
   absl::flat_hash_map<std::string, size_t> by_frames;
-  for (const SpanSummary& span : summary.Spans(LatestNs(recording))) {
+  for (const SpanSummary& span : summary.Spans(EndOf(recording))) {
     const auto stack = stack_of.find(span.id);
     const int64_t self_ns = is_cpu ? span.self_cpu_ns : span.self_device_ns;
     if (stack == stack_of.end() || self_ns <= 0) continue;

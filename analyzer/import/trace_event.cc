@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
@@ -130,6 +131,9 @@ struct TraceEventReader::State {
   bool Read(const char* json, size_t size, size_t readable, TraceEvent* event);
   bool ReadField(std::string_view key, ondemand::value value, TraceEvent* event);
   bool ReadArgument(std::string_view key, ondemand::value value, TraceEvent* event);
+  bool ReadOwnArgument(std::string_view key, ondemand::value value, TraceEvent* event);
+  // A list as it is written; false where it is broken. What is no list leaves `text` as it is.
+  bool List(ondemand::value value, std::string_view* text);
   // The text of a string; of a number or a word as it is written; of a list or object nothing.
   std::string_view Text(ondemand::value value);
   std::string_view Scalar(ondemand::value value);
@@ -196,17 +200,7 @@ bool TraceEventReader::State::ReadArgument(std::string_view key, ondemand::value
       if (IsSpelled(key, "call stack")) {
         event->call_stack = Text(value);
       } else if (IsSpelled(key, "input dims") || IsSpelled(key, "input type")) {
-        ondemand::json_type type;
-        if (value.type().get(type) != simdjson::SUCCESS || type != ondemand::json_type::array) {
-          break;
-        }
-        ondemand::array list;
-        std::string_view text;
-        if (value.get_array().get(list) != simdjson::SUCCESS ||
-            list.raw_json().get(text) != simdjson::SUCCESS) {
-          return false;
-        }
-        (IsSpelled(key, "input dims") ? event->shapes : event->dtypes) = text;
+        return List(value, IsSpelled(key, "input dims") ? &event->shapes : &event->dtypes);
       }
       break;
     case 11:
@@ -217,7 +211,44 @@ bool TraceEventReader::State::ReadArgument(std::string_view key, ondemand::value
     default:
       break;
   }
+  return ReadOwnArgument(key, value, event);
+}
+
+bool TraceEventReader::State::ReadOwnArgument(std::string_view key, ondemand::value value,
+                                              TraceEvent* event) {
+  const std::pair<std::string_view, std::optional<uint64_t>*> numbers[] = {
+      {"Output alloc (bytes)", &event->output_bytes},
+      {"Flops", &event->flops},
+      {"Kernels", &event->kernels},
+      {"Given device time (ns)", &event->given_device_ns},
+      {"Duration (ns)", &event->duration_in_args_ns},
+      {"copy kind", &event->copy_kind},
+      {"source memory", &event->source_memory},
+      {"destination memory", &event->destination_memory},
+      {"value", &event->value},
+      {"result", &event->result}};
+  for (const auto& [name, number] : numbers) {
+    if (key != name) continue;
+    *number = Number(value);
+    return true;
+  }
+  if (key == "stack") return List(value, &event->frames);
+  if (key == "Call site") event->call_site = Text(value);
+  if (key == "Device") event->memory_device = Text(value);
+  if (key == "Allocation Type") event->allocation = Text(value);
+  if (key == "Backward") event->backward = Scalar(value) == "true";
+  if (key == "Asynchronous") event->asynchronous = Scalar(value) == "true";
   return true;
+}
+
+bool TraceEventReader::State::List(ondemand::value value, std::string_view* text) {
+  ondemand::json_type type;
+  if (value.type().get(type) != simdjson::SUCCESS || type != ondemand::json_type::array) {
+    return true;
+  }
+  ondemand::array list;
+  return value.get_array().get(list) == simdjson::SUCCESS &&
+         list.raw_json().get(*text) == simdjson::SUCCESS;
 }
 
 bool TraceEventReader::State::ReadField(std::string_view key, ondemand::value value,

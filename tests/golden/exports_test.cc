@@ -13,6 +13,7 @@
 #include "analyzer/correlate/activity_links.h"
 #include "analyzer/export/chrome_trace.h"
 #include "analyzer/export/folded_stacks.h"
+#include "analyzer/summarize/whole_summary.h"
 #include "gtest/gtest.h"
 #include "tests/golden/golden_case.h"
 
@@ -42,7 +43,7 @@ std::set<std::string> AdditionalArguments(const json& event) {
 class Comparison {
  public:
   explicit Comparison(const std::filesystem::path& folder)
-      : golden_(folder), summary_(golden_.Summarized()) {}
+      : golden_(folder), summary_(Summarize(golden_.recording())) {}
 
   void CompareAll() {
     for (const GoldenCase::Output& output : golden_.outputs()) {
@@ -143,10 +144,15 @@ class Comparison {
     options.host_name = "HOST_NAME";
     options.trace_id = "TRACE_ID";
     options.unnamed_process = "python";
+    options.first_id = 0;
     const json actual = json::parse(Written(
         [&](OutputFile* out) { WriteChromeTrace(golden_.recording(), summary_, options, out); }));
     json actual_rest = actual, expected_rest = expected;
     actual_rest.erase("traceEvents");
+    // Say how ours are to be read.
+    EXPECT_EQ(actual_rest.value("deviceKind", ""), golden_.recording().device_kind);
+    actual_rest.erase("deviceKind");
+    actual_rest.erase("externalIds");
     expected_rest.erase("traceEvents");
     EXPECT_EQ(actual_rest, expected_rest);
     CompareProcesses(actual["traceEvents"], expected["traceEvents"]);

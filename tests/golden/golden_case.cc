@@ -19,12 +19,6 @@ using nlohmann::json;
 
 constexpr const char* kData = "tests/golden/data";
 
-SummaryLimits NoLimits() {
-  SummaryLimits limits;
-  limits.spans = limits.correlations = limits.groups = limits.intervals = 1 << 28;
-  return limits;
-}
-
 std::string ShapesOf(const json& shapes) {
   std::string text;
   for (char c : shapes.dump()) text += c == ',' ? std::string(", ") : std::string(1, c);
@@ -231,13 +225,6 @@ void GoldenCase::ReadSamples(const json& samples) {
     sample.frames = Intern(JoinFrames(event[2].get<std::vector<std::string>>()));
     recording_.samples.push_back(sample);
   }
-}
-
-Summary GoldenCase::Summarized() const {
-  Summary summary(recording_.strings.get(), NoLimits());
-  for (const Span& span : recording_.spans) summary.AddSpan(span);
-  for (const DeviceActivity& activity : recording_.activities) summary.AddActivity(activity);
-  return summary;
 }
 
 }  // namespace tp

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "analyzer/model/whole_recording.h"
-#include "analyzer/summarize/summary.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
@@ -67,10 +66,10 @@ class GoldenCase {
   // The recording, in the order of the file. Spans have their position as id; `slot` gives the
   // number that the file names them by.
   const WholeRecording& recording() const { return recording_; }
+  const std::vector<Span>& spans() const { return recording_.spans; }
+  const std::vector<DeviceActivity>& activities() const { return recording_.activities; }
+  const StringTable& strings() const { return *recording_.strings; }
   std::optional<uint64_t> slot(size_t span) const { return slots_[span]; }
-
-  // A summary with no bounds that was given all of it.
-  Summary Summarized() const;
 
  private:
   void ReadSpans(const nlohmann::json& events, bool has_device_work);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/present/table.h"
 #include "analyzer/summarize/summary.h"
+#include "analyzer/summarize/whole_summary.h"
 #include "gtest/gtest.h"
 #include "tests/golden/golden_case.h"
 
@@ -66,7 +67,7 @@ std::string FirstDifference(const std::string& actual, const std::string& expect
 class Comparison {
  public:
   explicit Comparison(const std::filesystem::path& folder)
-      : golden_(folder), summary_(golden_.Summarized()) {}
+      : golden_(folder), summary_(Summarize(golden_.recording())) {}
 
   void CompareAll() {
     std::vector<std::string> files;
