@@ -103,10 +103,14 @@ void OutputFile::Append(std::string_view text) {
   }
 }
 
-void OutputFile::Flush(bool last) {
-  if (cancelled_ && cancelled_()) {
+bool OutputFile::ok() {
+  if (status_.ok() && cancelled_ && cancelled_()) {
     status_ = absl::CancelledError(absl::StrCat("cancelled; ", name_, " is not written"));
   }
+  return status_.ok();
+}
+
+void OutputFile::Flush(bool last) {
   if (!ok()) {
     buffer_.clear();
     return;
@@ -131,7 +135,10 @@ void OutputFile::Flush(bool last) {
 void OutputFile::WriteAll(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EINTR) {
+      if (!ok()) return;
+      continue;
+    }
     if (written < 0) return Fail(errno);
     bytes.remove_prefix(written);
   }

@@ -35,7 +35,7 @@ class OutputFile {
 
   // After an error nothing more is written: a long writer looks at ok() now and then.
   void Append(std::string_view text);
-  bool ok() const { return status_.ok(); }
+  bool ok();
   // Completes the file and gives it its name. To be called once, also for the first error.
   absl::Status Finish();
 

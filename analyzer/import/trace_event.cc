@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/import/decimal.h"
-#include "analyzer/present/utf8.h"
+#include "analyzer/import/json_repair.h"
 
 namespace tp {
 namespace {
@@ -17,7 +17,6 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr int kMicrosecondsToNs = 3;
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool IsSpelled(std::string_view text, std::string_view in_any_case) {
   return absl::EqualsIgnoreCase(absl::string_view(text.data(), text.size()),
@@ -26,29 +25,6 @@ bool IsSpelled(std::string_view text, std::string_view in_any_case) {
 
 std::string_view WithoutBlanks(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
-
-// The text with what JSON does not allow replaced: so that an event is not lost for its name.
-std::string Repaired(std::string_view json) {
-  std::string text;
-  bool in_string = false, escaped = false;
-  for (const char c : ValidUtf8(json)) {
-    const bool is_control = static_cast<unsigned char>(c) < ' ';
-    if (in_string && is_control) {
-      text += kReplacement;
-    } else if (is_control || c == '\x7F') {
-      text += ' ';
-    } else {
-      text += c;
-    }
-    if (in_string) {
-      if (!escaped && c == '"') in_string = false;
-      escaped = !escaped && c == '\\';
-    } else if (c == '"') {
-      in_string = true;
-    }
-  }
   return text;
 }
 
@@ -314,7 +290,7 @@ TraceEventReader::~TraceEventReader() = default;
 bool TraceEventReader::Read(std::string_view json, size_t readable_bytes, TraceEvent* event) {
   if (state_->Read(json.data(), json.size(), readable_bytes, event)) return true;
   if (json.empty() || json.front() != '{') return false;
-  state_->repaired = simdjson::padded_string(Repaired(json));
+  state_->repaired = simdjson::padded_string(RepairedJson(json));
   const simdjson::padded_string& text = state_->repaired;
   return state_->Read(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING, event);
 }
