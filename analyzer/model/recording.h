@@ -75,7 +75,7 @@ struct DeviceActivity {
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;
-  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind.
+  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind, or unified memory's (copy_kind.h).
   uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
   uint32_t destination_memory = 0;
   uint64_t value = 0;  // Fills.

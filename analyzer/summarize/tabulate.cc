@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/model/copy_kind.h"
 #include "analyzer/model/frames.h"
 #include "analyzer/present/demangle.h"
 #include "analyzer/present/utf8.h"
