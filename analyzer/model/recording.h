@@ -27,6 +27,8 @@ enum class ActivityKind : char {
   kRuntimeCall = 'r',
   kDriverCall = 'd',
   kDeviceAnnotation = 'a',  // The image of a host annotation on the device: no work.
+  // Host time that went into profiling, or into what CUDA did unasked. Neither a call nor work.
+  kOverhead = 'v',
 };
 
 inline bool IsDeviceWork(ActivityKind kind) {
