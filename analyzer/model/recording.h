@@ -73,7 +73,8 @@ struct DeviceActivity {
   int32_t device = 0;  // Host calls: -1.
   uint32_t context = 0;
   uint32_t stream = 0;
-  int64_t thread = 0;   // Host calls.
+  // Host calls. Device work: any thread of its process, where the source says whose it is.
+  int64_t thread = 0;
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;

@@ -5,8 +5,8 @@
 namespace tp {
 namespace {
 
-constexpr const char* kKindWords[] = {"operations", "kernels",       "copies",
-                                      "fills",      "runtime_calls", "driver_calls", "overhead"};
+constexpr const char* kKindWords[] = {"operations",    "kernels",      "copies",  "fills",
+                                      "runtime_calls", "driver_calls", "overhead"};
 constexpr const char* kCauseWords[] = {"end before they start", "start before their launch",
                                        "outside the time of the recording"};
 
