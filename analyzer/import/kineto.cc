@@ -63,6 +63,7 @@ Meaning MeaningOf(std::string_view category) {
   // cuda_runtime, xpu_runtime, ...
   if (is("runtime") || ends("_runtime")) return {What::kActivity, {}, ActivityKind::kRuntimeCall};
   if (is("driver") || ends("_driver")) return {What::kActivity, {}, ActivityKind::kDriverCall};
+  if (is("overhead")) return {What::kActivity, {}, ActivityKind::kOverhead};
   // The profiler's own window, and what only viewers need.
   if (is("trace") || is("ac2g") || is("fwdbwd")) return {What::kLeftOut, {}, {}};
   return {};
@@ -208,7 +209,10 @@ class KinetoImport {
     activity.start_ns = event.start_ns;
     activity.end_ns = end_ns;
     activity.correlation = event.correlation.value_or(0);
-    if (IsHostCall(kind)) {
+    if (kind == ActivityKind::kOverhead) {
+      // Of no thread: its process is a made-up one.
+      activity.device = -1;
+    } else if (IsHostCall(kind)) {
       activity.device = -1;
       activity.thread = ThreadOf(event.process, event.thread);
       activity.cbid = static_cast<uint32_t>(event.cbid.value_or(0));

@@ -27,6 +27,8 @@ enum class ActivityKind : char {
   kRuntimeCall = 'r',
   kDriverCall = 'd',
   kDeviceAnnotation = 'a',  // The image of a host annotation on the device: no work.
+  // Host time that went into profiling, or into what CUDA did unasked. Neither a call nor work.
+  kOverhead = 'v',
 };
 
 inline bool IsDeviceWork(ActivityKind kind) {
@@ -71,11 +73,12 @@ struct DeviceActivity {
   int32_t device = 0;  // Host calls: -1.
   uint32_t context = 0;
   uint32_t stream = 0;
-  int64_t thread = 0;   // Host calls.
+  // Host calls. Device work: any thread of its process, where the source says whose it is.
+  int64_t thread = 0;
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;
-  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind.
+  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind, or unified memory's (copy_kind.h).
   uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
   uint32_t destination_memory = 0;
   uint64_t value = 0;  // Fills.
