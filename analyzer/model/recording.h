@@ -49,7 +49,9 @@ struct Span {
   SpanKind kind = SpanKind::kUserAnnotation;
   bool asynchronous = false;  // Has no place in the nesting of its thread.
   StringId shapes = 0;  // Canonical text of the list of shapes, "[[2, 3], []]"; 0: not recorded.
+  StringId dtypes = 0;  // JSON text of the list of the inputs' types, "["float", ""]"; 0: likewise.
   StringId stack = 0;   // Frames joined by '\n', innermost first; 0: not recorded.
+  StringId call_site = 0;  // "train.py:10"; 0: not recorded.
   int64_t output_bytes = 0;
   int64_t flops = 0;
   // Device time (inclusive) that the source itself gave for the span, where it has no device
@@ -58,26 +60,35 @@ struct Span {
   int64_t given_kernel_count = 0;
 };
 
+// What a kind of copy or memory beyond the range is kept as: nobody knows such numbers.
+inline constexpr uint8_t kNoKind = UINT8_MAX;
+inline uint8_t NarrowKind(uint64_t kind) {
+  return kind < kNoKind ? static_cast<uint8_t>(kind) : kNoKind;
+}
+
 // A kernel, copy, fill, API call, or annotation on the device.
 struct DeviceActivity {
   ActivityKind kind = ActivityKind::kKernel;
+  uint8_t copy_kind = 0;      // CUpti_ActivityMemcpyKind; larger numbers are kNoKind.
+  uint8_t source_memory = 0;  // CUpti_ActivityMemoryKind, likewise.
+  uint8_t destination_memory = 0;
+  int32_t device = 0;  // Host calls: -1.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint64_t correlation = 0;           // 0 links nothing.
   uint64_t operation = kNoOperation;  // The record's own word for the span it belongs to.
   StringId name = 0;
-  int32_t device = 0;  // Host calls: -1.
   uint32_t context = 0;
   uint32_t stream = 0;
   int64_t thread = 0;   // Host calls.
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;
-  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind.
-  uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
-  uint32_t destination_memory = 0;
   uint64_t value = 0;  // Fills.
 };
+
+// A whole recording has millions of them in memory.
+static_assert(sizeof(Span) < 100 && sizeof(DeviceActivity) < 100);
 
 }  // namespace tp
 
