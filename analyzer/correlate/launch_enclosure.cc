@@ -1,8 +1,9 @@
 #include "analyzer/correlate/launch_enclosure.h"
 
 #include <algorithm>
+#include <cstdint>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 
 namespace tp {
 namespace {
@@ -29,32 +30,29 @@ class Threads {
     }
     return *last_;
   }
-  void Forget() { last_ = nullptr; }
   auto begin() { return threads_.begin(); }
   auto end() { return threads_.end(); }
 
  private:
-  absl::flat_hash_map<int64_t, Thread> threads_;
+  absl::node_hash_map<int64_t, Thread> threads_;  // Its entries do not move.
   int64_t last_id_ = 0;
   Thread* last_ = nullptr;
 };
 
 }  // namespace
 
-std::vector<uint32_t> EnclosingSpans(std::span<const Span> spans,
-                                     std::span<const DeviceActivity> activities) {
+void JoinCallsToSpans(const std::vector<Span>& spans, std::vector<DeviceActivity>* activities) {
   Threads threads;
-  for (uint32_t i = 0; i < activities.size(); ++i) {
-    if (IsHostCall(activities[i].kind)) threads[activities[i].thread].calls.push_back(i);
+  for (uint32_t i = 0; i < activities->size(); ++i) {
+    const DeviceActivity& call = (*activities)[i];
+    if (IsHostCall(call.kind)) threads[call.thread].calls.push_back(i);
   }
-  threads.Forget();
   for (uint32_t i = 0; i < spans.size(); ++i) {
     if (!spans[i].asynchronous && spans[i].end_ns > spans[i].start_ns) {
       threads[spans[i].thread].spans.push_back(i);
     }
   }
 
-  std::vector<uint32_t> enclosing(activities.size(), kNotEnclosed);
   std::vector<uint32_t> open;
   for (auto& [id, thread] : threads) {
     if (thread.calls.empty()) continue;
@@ -64,12 +62,12 @@ std::vector<uint32_t> EnclosingSpans(std::span<const Span> spans,
       return a < b;
     });
     SortUnlessSorted(&thread.calls, [&](uint32_t a, uint32_t b) {
-      return activities[a].start_ns < activities[b].start_ns;
+      return (*activities)[a].start_ns < (*activities)[b].start_ns;
     });
     open.clear();
     auto next = thread.spans.begin();
     for (const uint32_t call : thread.calls) {
-      const int64_t now_ns = activities[call].start_ns;
+      const int64_t now_ns = (*activities)[call].start_ns;
       // Times only go up: a span that has ended is never asked for again. Those below the last
       // one may have ended too, and are found out when they come to the top.
       for (; next != thread.spans.end() && spans[*next].start_ns <= now_ns; ++next) {
@@ -77,10 +75,9 @@ std::vector<uint32_t> EnclosingSpans(std::span<const Span> spans,
         open.push_back(*next);
       }
       while (!open.empty() && spans[open.back()].end_ns <= now_ns) open.pop_back();
-      if (!open.empty()) enclosing[call] = open.back();
+      if (!open.empty()) (*activities)[call].operation = spans[open.back()].id;
     }
   }
-  return enclosing;
 }
 
 }  // namespace tp

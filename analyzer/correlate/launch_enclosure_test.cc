@@ -30,7 +30,20 @@ std::vector<DeviceActivity> CallsAt(const std::vector<int64_t>& times, int64_t t
   return calls;
 }
 
-constexpr uint32_t kNone = kNotEnclosed;
+constexpr int64_t kNone = -1;
+
+// The place of the span that each call was made in, kNone if there is none.
+std::vector<int64_t> EnclosingSpans(std::vector<Span> spans,
+                                    std::vector<DeviceActivity> activities) {
+  for (size_t i = 0; i < spans.size(); ++i) spans[i].id = i;
+  JoinCallsToSpans(spans, &activities);
+  std::vector<int64_t> places;
+  for (const DeviceActivity& activity : activities) {
+    places.push_back(activity.operation == kNoOperation ? kNone
+                                                        : static_cast<int64_t>(activity.operation));
+  }
+  return places;
+}
 
 TEST(LaunchEnclosure, TheInnermostSpanThatIsOpenAtTheStartIsIt) {
   const std::vector<Span> spans = {Between(0, 100), Between(10, 50), Between(20, 30)};
@@ -72,6 +85,16 @@ TEST(LaunchEnclosure, ASpanThatHasNotEndedEnclosesAllThatIsLater) {
       ElementsAre(kNone, 0));
 }
 
+TEST(LaunchEnclosure, ACallOutsideKeepsWhatItSaidItself) {
+  std::vector<DeviceActivity> calls = CallsAt({5, 15});
+  calls[0].operation = calls[1].operation = 7;
+  std::vector<Span> spans = {Between(0, 10)};
+  spans[0].id = 3;
+  JoinCallsToSpans(spans, &calls);
+  EXPECT_EQ(calls[0].operation, 3u);
+  EXPECT_EQ(calls[1].operation, 7u);
+}
+
 TEST(LaunchEnclosure, OnlyHostCallsHaveAnAnswer) {
   std::vector<DeviceActivity> activities = CallsAt({5, 5, 5});
   activities[0].kind = ActivityKind::kKernel;
@@ -82,9 +105,9 @@ TEST(LaunchEnclosure, OnlyHostCallsHaveAnAnswer) {
 }
 
 // The rule as a plain loop.
-uint32_t Expected(const std::vector<Span>& spans, const DeviceActivity& call) {
-  uint32_t best = kNone;
-  for (uint32_t i = 0; i < spans.size(); ++i) {
+int64_t Expected(const std::vector<Span>& spans, const DeviceActivity& call) {
+  int64_t best = kNone;
+  for (int64_t i = 0; i < static_cast<int64_t>(spans.size()); ++i) {
     const Span& span = spans[i];
     if (span.thread != call.thread || span.start_ns > call.start_ns ||
         span.end_ns <= call.start_ns) {
@@ -112,7 +135,7 @@ TEST(LaunchEnclosure, RandomSpansGiveWhatThePlainRuleGives) {
       for (int i = 0; i < 20; ++i) times.push_back(random() % 60);
       for (const DeviceActivity& call : CallsAt(times, thread)) calls.push_back(call);
     }
-    const std::vector<uint32_t> enclosing = EnclosingSpans(spans, calls);
+    const std::vector<int64_t> enclosing = EnclosingSpans(spans, calls);
     for (size_t i = 0; i < calls.size(); ++i) {
       ASSERT_EQ(enclosing[i], Expected(spans, calls[i])) << "round " << round << " call " << i;
     }

@@ -81,8 +81,15 @@ class SpanSums final : Nesting::Observer {
   SpanNumbers Numbers(SpanSlot span) const;
   // Place of the span among all that were added.
   uint64_t Sequence(SpanSlot span) const;
-  // The spans that are kept, in the order in which they came.
-  std::vector<SpanSlot> Kept() const;
+  // The spans that are kept, in the order in which they came; those that have not ended as if they
+  // ended now.
+  struct KeptSpan {
+    SpanSlot span;
+    bool is_open;
+    int64_t duration_ns;
+    int64_t self_cpu_ns;
+  };
+  std::vector<KeptSpan> Kept(int64_t now_ns) const;
 
   struct OpenSpan {
     SpanSlot span;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "analyzer/model/recording.h"
 #include "analyzer/model/string_table.h"
@@ -40,6 +41,18 @@ struct SummaryLimits {
 struct LateRecords {
   uint64_t launch_let_go = 0;     // Its launch was too long ago.
   uint64_t operation_let_go = 0;  // Its operation was too long ago.
+};
+
+// The numbers of one span.
+struct SpanSummary {
+  uint64_t id = kNoOperation;
+  uint64_t parent = kNoOperation;  // The innermost span around it.
+  int64_t duration_ns = 0;
+  int64_t self_cpu_ns = 0;
+  int64_t self_device_ns = 0;
+  int64_t device_total_ns = 0;
+  int64_t kernels = 0;  // Its own.
+  int64_t nested_output_bytes = 0;
 };
 
 class Summary {
@@ -70,6 +83,9 @@ class Summary {
   void AddActivity(const DeviceActivity& activity);
   // The call with this correlation id was made while `operation` was the innermost open span.
   void AddLaunchOperation(uint64_t correlation, uint64_t operation);
+
+  // The spans that are kept, in the order in which they came; those that are open end at `now_ns`.
+  std::vector<SpanSummary> Spans(int64_t now_ns) const;
 
   // Of each kind, how many records were kept out of the sums, and why.
   const ImpossibleRecords& impossible() const;
