@@ -70,11 +70,11 @@ Meaning MeaningOf(std::string_view category) {
 }
 
 // The direction as copies' names tell it: "Memcpy HtoD (Pageable -> Device)".
-uint32_t CopyKindOfName(std::string_view name) {
+uint8_t CopyKindOfName(std::string_view name) {
   constexpr std::array<std::string_view, 10> kDirections = {"HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                                             "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
   for (size_t i = 0; i < kDirections.size(); ++i) {
-    if (name.find(kDirections[i]) != std::string_view::npos) return static_cast<uint32_t>(i + 1);
+    if (name.find(kDirections[i]) != std::string_view::npos) return static_cast<uint8_t>(i + 1);
   }
   return 0;
 }
@@ -226,11 +226,11 @@ class KinetoImport {
         activity.bytes = static_cast<uint64_t>(*event.bytes);
       }
       if (kind == ActivityKind::kCopy) {
-        activity.copy_kind = event.copy_kind.has_value() ? static_cast<uint32_t>(*event.copy_kind)
+        activity.copy_kind = event.copy_kind.has_value() ? NarrowKind(*event.copy_kind)
                                                          : CopyKindOfName(event.name);
       }
-      activity.source_memory = static_cast<uint32_t>(event.source_memory.value_or(0));
-      activity.destination_memory = static_cast<uint32_t>(event.destination_memory.value_or(0));
+      activity.source_memory = NarrowKind(event.source_memory.value_or(0));
+      activity.destination_memory = NarrowKind(event.destination_memory.value_or(0));
       activity.value = event.value.value_or(0);
     }
     recording_.activities.push_back(activity);

@@ -349,7 +349,7 @@ class NsightImport {
              {"bytes", "copyKind", "srcKind", "dstKind"},
              [&](TableRows* rows, DeviceActivity* copy) {
                copy->bytes = Bytes(rows, kBytes);
-               copy->copy_kind = rows->Unsigned(kCopyKind);
+               copy->copy_kind = NarrowKind(rows->Unsigned(kCopyKind));
                copy->source_memory = Memory(rows, kSource);
                copy->destination_memory = Memory(rows, kDestination);
                copy->name = strings().Intern(
