@@ -1,7 +1,6 @@
 #include "collector/cupti/activity_reader.h"
 
 #include <cstddef>
-#include <cstring>
 #include <string_view>
 
 namespace tp::collect {
@@ -9,25 +8,6 @@ namespace {
 
 constexpr size_t kKernelNameSlots = 4096;
 constexpr uint32_t kMostCallbackIds = 4096;
-
-// What is read below is where it has been since CUPTI 11.0; later versions only add fields behind.
-static_assert(offsetof(CUpti_ActivityKernel10, start) == 16);
-static_assert(offsetof(CUpti_ActivityKernel10, streamId) == 48);
-static_assert(offsetof(CUpti_ActivityKernel10, correlationId) == 92);
-static_assert(offsetof(CUpti_ActivityKernel10, name) == 104);
-static_assert(offsetof(CUpti_ActivityKernel10, graphNodeId) == 144);
-static_assert(offsetof(CUpti_ActivityMemcpy6, bytes) == 8);
-static_assert(offsetof(CUpti_ActivityMemcpy6, correlationId) == 44);
-static_assert(offsetof(CUpti_ActivityMemcpy6, graphNodeId) == 64);
-static_assert(offsetof(CUpti_ActivityMemcpyPtoP4, correlationId) == 60);
-static_assert(offsetof(CUpti_ActivityMemset4, correlationId) == 44);
-static_assert(offsetof(CUpti_ActivityMemset4, memoryKind) == 50);
-static_assert(offsetof(CUpti_ActivityAPI, correlationId) == 32);
-
-template <typename Record>
-const Record& As(const CUpti_Activity* record) {
-  return *reinterpret_cast<const Record*>(record);
-}
 
 // The fields that kernels, copies and fills have in common.
 template <typename Record>
@@ -67,22 +47,28 @@ ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchE
       kernel_names_(kKernelNameSlots) {}
 
 void ActivityReader::Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user) {
+  const uint8_t* const end = buffer.memory + buffer.valid_bytes;
   CUpti_Activity* record = nullptr;
-  for (;;) {
-    CUptiResult result = api_->ActivityGetNextRecord(buffer.memory, buffer.valid_bytes, &record);
-    if (result == CUPTI_ERROR_MAX_LIMIT_REACHED) return;
-    if (result != CUPTI_SUCCESS) {
-      // Nothing says where the next record would begin.
-      if (buffer.valid_bytes > 0) ++unreadable_;
-      return;
+  CUptiResult result = api_->ActivityGetNextRecord(buffer.memory, buffer.valid_bytes, &record);
+  while (result == CUPTI_SUCCESS) {
+    // A record is as long as the way to the next one; the last is all that is left.
+    CUpti_Activity* next = record;
+    result = api_->ActivityGetNextRecord(buffer.memory, buffer.valid_bytes, &next);
+    const auto* begin = reinterpret_cast<const uint8_t*>(record);
+    const auto* after = result == CUPTI_SUCCESS ? reinterpret_cast<const uint8_t*>(next) : end;
+    const bool exact = result == CUPTI_SUCCESS || result == CUPTI_ERROR_MAX_LIMIT_REACHED;
+    if (!ReadRecord({record, static_cast<size_t>(after - begin), exact, api_->version})) {
+      ++unreadable_;
     }
-    ReadRecord(record);
+    record = next;
     batch_full(user);
   }
+  // Otherwise nothing says where the next record would begin.
+  if (result != CUPTI_ERROR_MAX_LIMIT_REACHED && buffer.valid_bytes > 0) ++unreadable_;
 }
 
-void ActivityReader::ReadRecord(const CUpti_Activity* record) {
-  switch (record->kind) {
+bool ActivityReader::ReadRecord(const ActivityRecord& record) {
+  switch (record.kind()) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
       return ReadKernel(record);
@@ -99,70 +85,84 @@ void ActivityReader::ReadRecord(const CUpti_Activity* record) {
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return ReadCorrelation(record);
     default:
-      ++unreadable_;
+      return false;
   }
 }
 
-void ActivityReader::ReadKernel(const CUpti_Activity* record) {
-  const auto& kernel = As<CUpti_ActivityKernel10>(record);
-  Work work = CommonFields(kernel);
-  work.name = KernelNameId(kernel.name);
+bool ActivityReader::ReadKernel(const ActivityRecord& record) {
+  const auto* kernel = record.As<CUpti_ActivityKernel5>();
+  if (kernel == nullptr) return false;
+  Work work = CommonFields(*kernel);
+  work.name = KernelNameId(kernel->name);
   encoder_->AddWork(EventKind::kKernel, work);
+  return true;
 }
 
-void ActivityReader::ReadCopy(const CUpti_Activity* record) {
-  const auto& copy = As<CUpti_ActivityMemcpy6>(record);
-  Work work = CommonFields(copy);
-  work.bytes = copy.bytes;
-  work.copy_kind = copy.copyKind;
-  work.source_memory = copy.srcKind;
-  work.destination_memory = copy.dstKind;
+bool ActivityReader::ReadCopy(const ActivityRecord& record) {
+  const auto* copy = record.As<CUpti_ActivityMemcpy3>();
+  if (copy == nullptr) return false;
+  Work work = CommonFields(*copy);
+  work.bytes = copy->bytes;
+  work.copy_kind = copy->copyKind;
+  work.source_memory = copy->srcKind;
+  work.destination_memory = copy->dstKind;
   encoder_->AddWork(EventKind::kCopy, work);
+  return true;
 }
 
-void ActivityReader::ReadPeerCopy(const CUpti_Activity* record) {
-  const auto& copy = As<CUpti_ActivityMemcpyPtoP4>(record);
-  Work work = CommonFields(copy);
-  work.bytes = copy.bytes;
-  work.copy_kind = copy.copyKind;
-  work.source_memory = copy.srcKind;
-  work.destination_memory = copy.dstKind;
-  work.destination_device_plus_one = copy.dstDeviceId + 1;
+bool ActivityReader::ReadPeerCopy(const ActivityRecord& record) {
+  const auto* copy = record.As<CUpti_ActivityMemcpyPtoP2>();
+  if (copy == nullptr) return false;
+  Work work = CommonFields(*copy);
+  work.bytes = copy->bytes;
+  work.copy_kind = copy->copyKind;
+  work.source_memory = copy->srcKind;
+  work.destination_memory = copy->dstKind;
+  work.destination_device_plus_one = copy->dstDeviceId + 1;
   encoder_->AddWork(EventKind::kCopy, work);
+  return true;
 }
 
-void ActivityReader::ReadFill(const CUpti_Activity* record) {
-  const auto& fill = As<CUpti_ActivityMemset4>(record);
-  Work work = CommonFields(fill);
-  work.bytes = fill.bytes;
-  work.source_memory = fill.memoryKind;
-  work.destination_memory = fill.memoryKind;
-  work.value = fill.value;
+bool ActivityReader::ReadFill(const ActivityRecord& record) {
+  const auto* fill = record.As<CUpti_ActivityMemset2>();
+  if (fill == nullptr) return false;
+  Work work = CommonFields(*fill);
+  work.bytes = fill->bytes;
+  work.source_memory = fill->memoryKind;
+  work.destination_memory = fill->memoryKind;
+  work.value = fill->value;
   encoder_->AddWork(EventKind::kFill, work);
+  return true;
 }
 
-void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,
+bool ActivityReader::ReadCall(const ActivityRecord& record, EventKind kind,
                               CUpti_CallbackDomain domain) {
-  const auto& api = As<CUpti_ActivityAPI>(record);
+  const auto* api = record.As<CUpti_ActivityAPI>();
+  if (api == nullptr) return false;
   Call call = {};
-  call.start_ns = static_cast<int64_t>(api.start);
-  call.end_ns = static_cast<int64_t>(api.end);
-  call.correlation_id = api.correlationId;
-  call.thread_id = api.threadId;
-  call.cbid = api.cbid;
-  call.result = api.returnValue;
-  call.name = CallName(domain, api.cbid);
+  call.start_ns = static_cast<int64_t>(api->start);
+  call.end_ns = static_cast<int64_t>(api->end);
+  call.correlation_id = api->correlationId;
+  call.thread_id = api->threadId;
+  call.cbid = api->cbid;
+  call.result = api->returnValue;
+  call.name = CallName(domain, api->cbid);
   encoder_->AddCall(kind, call);
   if (__builtin_expect(!uncorrelated_->empty(), 0)) {
     uint64_t operation = uncorrelated_->OperationOf(call.thread_id, call.start_ns);
     if (operation != 0) AddLaunchOperation(call.correlation_id, operation);
   }
+  return true;
 }
 
-void ActivityReader::ReadCorrelation(const CUpti_Activity* record) {
-  const auto& correlation = As<CUpti_ActivityExternalCorrelation>(record);
-  if (correlation.externalKind != kOperationCorrelation) return;  // Another tool's.
-  AddLaunchOperation(correlation.correlationId, correlation.externalId);
+bool ActivityReader::ReadCorrelation(const ActivityRecord& record) {
+  const auto* correlation = record.As<CUpti_ActivityExternalCorrelation>();
+  if (correlation == nullptr) return false;
+  // Otherwise it is another tool's.
+  if (correlation->externalKind == kOperationCorrelation) {
+    AddLaunchOperation(correlation->correlationId, correlation->externalId);
+  }
+  return true;
 }
 
 void ActivityReader::AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id) {

@@ -10,6 +10,7 @@
 
 #include "collector/cupti/activity_buffers.h"
 #include "collector/cupti/cupti_api.h"
+#include "collector/cupti/record_layout.h"
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
@@ -22,8 +23,8 @@ inline constexpr CUpti_ExternalCorrelationKind kOperationCorrelation =
     CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
 
 // Works with the record layouts of any CUPTI since 11: records are stepped over with the loaded
-// library's own function, and only fields that are at one place in all of them are read (facts
-// about layouts: docs/adding_an_activity.md). Not thread-safe: the collector thread's own.
+// library's own function, and read as record_layout.h says. Not thread-safe: the collector
+// thread's own.
 class ActivityReader {
  public:
   // All outlive the reader.
@@ -34,7 +35,8 @@ class ActivityReader {
   // enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
 
-  // Records of kinds that we did not ask for, and buffers that ended in the middle of a record.
+  // Records of kinds that we did not ask for or shorter than any of their kind, and buffers that
+  // ended in the middle of a record.
   uint64_t unreadable() const { return unreadable_; }
 
  private:
@@ -43,13 +45,14 @@ class ActivityReader {
     StringId id = 0;
   };
 
-  void ReadRecord(const CUpti_Activity* record);
-  void ReadKernel(const CUpti_Activity* record);
-  void ReadCopy(const CUpti_Activity* record);
-  void ReadPeerCopy(const CUpti_Activity* record);
-  void ReadFill(const CUpti_Activity* record);
-  void ReadCall(const CUpti_Activity* record, EventKind kind, CUpti_CallbackDomain domain);
-  void ReadCorrelation(const CUpti_Activity* record);
+  // False if the record cannot be read.
+  bool ReadRecord(const ActivityRecord& record);
+  bool ReadKernel(const ActivityRecord& record);
+  bool ReadCopy(const ActivityRecord& record);
+  bool ReadPeerCopy(const ActivityRecord& record);
+  bool ReadFill(const ActivityRecord& record);
+  bool ReadCall(const ActivityRecord& record, EventKind kind, CUpti_CallbackDomain domain);
+  bool ReadCorrelation(const ActivityRecord& record);
   void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
