@@ -199,6 +199,7 @@ absl::StatusOr<EventCounts> DecodeBatch(const wire::Batch& batch, NameTable* nam
   if (absl::Status checked = CheckBatch(batch, *names); !checked.ok()) return checked;
   // Causes before effects: what refers to an operation or a launch then mostly finds it.
   decoding::Operations(batch.opened(), /*open=*/true, *names, sink);
+  decoding::Operations(batch.reopened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.operations(), /*open=*/false, *names, sink);
   decoding::LaunchOperations(batch.launch_operations(), sink);
   decoding::Calls(batch.runtime_calls(), ActivityKind::kRuntimeCall, *names, clock, sink);

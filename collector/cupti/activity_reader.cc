@@ -139,6 +139,7 @@ bool ActivityReader::ReadCall(const ActivityRecord& record, EventKind kind,
                               CUpti_CallbackDomain domain) {
   const auto* api = record.As<CUpti_ActivityAPI>();
   if (api == nullptr) return false;
+  if (__builtin_expect(api->threadId == own_thread_, 0)) return true;
   Call call = {};
   call.start_ns = static_cast<int64_t>(api->start);
   call.end_ns = static_cast<int64_t>(api->end);

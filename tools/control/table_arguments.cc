@@ -65,6 +65,9 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          },
          "Only this process (default: all)")
       ->type_name("PID");
+  app->add_option("--input", arguments->input,
+                  "A trace file instead of traced processes: PyTorch profiler (.json, .json.gz)")
+      ->type_name("FILE");
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
                                     query::API,        query::PROCESSES, query::STREAMS};
@@ -82,8 +85,8 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
            throw CLI::ValidationError("--view", absl::StrCat("'", text, "' is none of ", names));
          },
          "What the rows are (default: operations)")
-      ->type_name(absl::StrJoin(views, "|",
-                                [](std::string* out, query::View v) { *out += ViewName(v); }));
+      ->type_name(
+          absl::StrJoin(views, "|", [](std::string* out, query::View v) { *out += ViewName(v); }));
 
   app->add_option(
          "--sort-by", arguments->text.sort_by,
