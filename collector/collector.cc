@@ -198,6 +198,7 @@ void Collector::Run() {
       BeginCapture(/*anyway=*/false);
     }
     Collect();
+    if (capture_ != nullptr) capture_->LetGo();
     Seal();
     if (status_due) next_status_ns = now_ns + kFlushNs;
     if (status_due || status_changed_) {
@@ -303,8 +304,10 @@ bool Collector::Prepare() {
     return false;
   }
   buffers_ = std::move(buffers);
-  activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
-  capture_ = std::make_unique<Capture>(&cupti_, buffers_.get(), options_.priority);
+  client_ = std::make_unique<CuptiClient>(&cupti_);
+  activities_ =
+      std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_, &uncorrelated_);
+  capture_ = std::make_unique<Capture>(client_.get(), buffers_.get(), options_.priority);
   link_.SendHello();  // It tells CUPTI's version.
   return true;
 }

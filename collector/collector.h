@@ -17,6 +17,7 @@
 #include "collector/cupti/activity_reader.h"
 #include "collector/cupti/capture.h"
 #include "collector/cupti/cupti_api.h"
+#include "collector/cupti/cupti_client.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/batch_queue.h"
 #include "collector/link/daemon_link.h"
@@ -101,6 +102,7 @@ class Collector {
   OperationReader operations_;
   DaemonLink link_;
   // What needs CUPTI: there is none before CUDA is there, and when it was not found.
+  std::unique_ptr<CuptiClient> client_;
   std::unique_ptr<ActivityBuffers> buffers_;
   std::unique_ptr<ActivityReader> activities_;
   std::unique_ptr<Capture> capture_;

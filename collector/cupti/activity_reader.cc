@@ -38,9 +38,9 @@ std::string_view RuntimeFunctionName(std::string_view name) {
 
 }  // namespace
 
-ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
-                               const UncorrelatedThreads* uncorrelated)
-    : api_(api),
+ActivityReader::ActivityReader(const CuptiClient* cupti, StringTable* strings,
+                               BatchEncoder* encoder, const UncorrelatedThreads* uncorrelated)
+    : cupti_(cupti),
       strings_(strings),
       encoder_(encoder),
       uncorrelated_(uncorrelated),
@@ -49,15 +49,15 @@ ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchE
 void ActivityReader::Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user) {
   const uint8_t* const end = buffer.memory + buffer.valid_bytes;
   CUpti_Activity* record = nullptr;
-  CUptiResult result = api_->ActivityGetNextRecord(buffer.memory, buffer.valid_bytes, &record);
+  CUptiResult result = cupti_->NextRecord(buffer.memory, buffer.valid_bytes, &record);
   while (result == CUPTI_SUCCESS) {
     // A record is as long as the way to the next one; the last is all that is left.
     CUpti_Activity* next = record;
-    result = api_->ActivityGetNextRecord(buffer.memory, buffer.valid_bytes, &next);
+    result = cupti_->NextRecord(buffer.memory, buffer.valid_bytes, &next);
     const auto* begin = reinterpret_cast<const uint8_t*>(record);
     const auto* after = result == CUPTI_SUCCESS ? reinterpret_cast<const uint8_t*>(next) : end;
     const bool exact = result == CUPTI_SUCCESS || result == CUPTI_ERROR_MAX_LIMIT_REACHED;
-    if (!ReadRecord({record, static_cast<size_t>(after - begin), exact, api_->version})) {
+    if (!ReadRecord({record, static_cast<size_t>(after - begin), exact, cupti_->api().version})) {
       ++unreadable_;
     }
     record = next;
@@ -192,7 +192,7 @@ StringId ActivityReader::CallName(CUpti_CallbackDomain domain, uint32_t cbid) {
   std::vector<StringId>& names = call_names_[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0];
   if (cbid < names.size() && names[cbid] != 0) return names[cbid];
   const char* name = nullptr;
-  if (api_->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || name == nullptr) {
+  if (cupti_->api().GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || name == nullptr) {
     name = "(unknown call)";
   }
   StringId id = strings_->Intern(domain == CUPTI_CB_DOMAIN_RUNTIME_API ? RuntimeFunctionName(name)

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "collector/cupti/activity_buffers.h"
-#include "collector/cupti/cupti_api.h"
+#include "collector/cupti/cupti_client.h"
 #include "collector/cupti/record_layout.h"
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
@@ -19,17 +19,13 @@
 
 namespace tp::collect {
 
-// The kind under which we give CUPTI the operations' ids; PyTorch uses CUSTOM0 and CUSTOM1.
-inline constexpr CUpti_ExternalCorrelationKind kOperationCorrelation =
-    CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
-
 // Works with the record layouts of any CUPTI since 11: records are stepped over with the loaded
 // library's own function, and read as record_layout.h says. Not thread-safe: the collector
 // thread's own.
 class ActivityReader {
  public:
   // All outlive the reader.
-  ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
+  ActivityReader(const CuptiClient* cupti, StringTable* strings, BatchEncoder* encoder,
                  const UncorrelatedThreads* uncorrelated);
 
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown
@@ -61,7 +57,7 @@ class ActivityReader {
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
 
-  const CuptiApi* api_;
+  const CuptiClient* cupti_;
   StringTable* strings_;
   BatchEncoder* encoder_;
   const UncorrelatedThreads* uncorrelated_;

@@ -31,7 +31,8 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read() { return Read(buffer_.size()); }
   wire::Batch Read(size_t valid_bytes, std::optional<uint32_t> own_thread = std::nullopt) {
     StringTable& strings = strings_;
-    ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+    const CuptiClient client(&cupti_);
+    ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_);
     if (own_thread.has_value()) reader.set_own_thread(*own_thread);
     reader.Read(
         {buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
@@ -174,7 +175,8 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
   char name[32] = "first";
   Append(Kernel(name, 1, 2));
   StringTable& strings = strings_;
-  ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+  const CuptiClient client(&cupti_);
+  ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_);
   reader.Read(
       {buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   strcpy(name, "second");

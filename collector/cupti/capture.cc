@@ -1,11 +1,13 @@
 #include "collector/cupti/capture.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include <cstddef>
+#include <cstring>
 #include <iterator>
+#include <utility>
 
-#include "collector/cupti/activity_reader.h"
 #include "collector/cupti/other_profilers.h"
 #include "collector/operation/thread_operations.h"
 
@@ -26,12 +28,22 @@ constexpr CUpti_ActivityKind kActivities[] = {
 // The process's capture: where CUPTI's callbacks and the application's threads find it.
 std::atomic<Capture*> g_capture{nullptr};
 
-void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+// How often LetGo is called before it does: threads may still be on their way into a call with our
+// subscription, and buffers that have come back are read with it.
+constexpr int kLetGoCalls = 4;
+
+CuptiClient::Family PreferredFamily() {
+  const char* said = getenv("TP_CUPTI_API");
+  if (said != nullptr && strcmp(said, "v1") == 0) return CuptiClient::Family::kProcessWide;
+  if (said != nullptr && strcmp(said, "v2") == 0) return CuptiClient::Family::kPerSubscriber;
+  return LoadedProfilersShare() ? CuptiClient::Family::kPerSubscriber
+                                : CuptiClient::Family::kProcessWide;
+}
 
 }  // namespace
 
-Capture::Capture(const CuptiApi* api, ActivityBuffers* buffers, Priority priority)
-    : api_(api), buffers_(buffers), priority_(priority) {
+Capture::Capture(CuptiClient* cupti, ActivityBuffers* buffers, Priority priority)
+    : cupti_(cupti), buffers_(buffers), priority_(priority) {
   g_capture.store(this, std::memory_order_release);
 }
 
@@ -46,7 +58,7 @@ Capture::Begun Capture::Begin(bool anyway, std::string* reason) {
   Begun subscribed = Subscribe(reason);
   if (subscribed != Begun::kYes) return subscribed;
   // Buffers of the other that CUPTI still has would swallow records of ours.
-  if (gave_way_) api_->ActivityFlushAll(0);
+  if (gave_way_) cupti_->FlushAll(0);
   gave_way_ = false;
   if (!SwitchOn(reason)) {
     Undo();
@@ -61,9 +73,9 @@ Capture::Begun Capture::Begin(bool anyway, std::string* reason) {
   return Begun::kYes;
 }
 
-// No callback is switched on: they cost on every launch.
 Capture::Begun Capture::Subscribe(std::string* reason) {
-  CUptiResult subscribed = api_->Subscribe(&subscriber_, &IgnoreCallback, nullptr);
+  if (std::exchange(letting_go_, 0) > 0) return Begun::kYes;  // We still are.
+  CUptiResult subscribed = cupti_->Subscribe(PreferredFamily());
   if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     *reason = "another profiler holds CUPTI in this process" + Holder() +
               ": capturing begins when it lets go";
@@ -73,31 +85,21 @@ Capture::Begun Capture::Subscribe(std::string* reason) {
     *reason = "CUPTI found no CUDA driver in this process (cuptiSubscribe)";
     return Begun::kLater;
   }
-  if (!Check(subscribed, "cuptiSubscribe", reason)) return Begun::kNo;
-  if (priority_ == Priority::kOthers) {
-    api_->Unsubscribe(subscriber_);
-    subscriber_ = nullptr;
+  if (subscribed == CUPTI_ERROR_NOT_INITIALIZED) {
+    *reason =
+        "CUPTI does not work with this CUDA driver (cuptiSubscribe): name one that does in "
+        "TP_CUPTI, not " +
+        cupti_->api().path;
+    return Begun::kNo;
   }
+  if (!Check(subscribed, "cuptiSubscribe", reason)) return Begun::kNo;
+  if (!shares_cupti() && priority_ == Priority::kOthers) cupti_->Unsubscribe();
   return Begun::kYes;
 }
 
 // " (CUPTI for Tool)", or whose libraries are loaded.
-std::string Capture::Holder() {
-#ifdef CUpti_SubscriberParams_STRUCT_SIZE
-  if (api_->Subscribe_v2 != nullptr) {
-    char name[2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
-    CUpti_SubscriberParams params = {};
-    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    params.oldSubscriberName = name;
-    params.oldSubscriberSize = sizeof(name);
-    CUpti_SubscriberHandle subscriber = nullptr;
-    if (api_->Subscribe_v2(&subscriber, &IgnoreCallback, nullptr, &params) == CUPTI_SUCCESS) {
-      api_->Unsubscribe(subscriber);  // It has just let go; the next try will see.
-    } else if (name[0] != '\0') {
-      return std::string(" (") + name + ")";
-    }
-  }
-#endif
+std::string Capture::Holder() const {
+  if (std::string name = cupti_->Holder(); !name.empty()) return " (" + name + ")";
   std::string loaded = LoadedProfilers();
   return loaded.empty() ? loaded : ", perhaps " + loaded;
 }
@@ -105,29 +107,22 @@ std::string Capture::Holder() {
 bool Capture::SwitchOn(std::string* reason) {
   // PyTorch's profiler leaves this at 0 when it is done.
   uint8_t per_thread = 0;
-  size_t bytes = sizeof(per_thread);
-  if (api_->ActivityGetAttribute != nullptr && api_->ActivitySetAttribute != nullptr &&
-      api_->ActivityGetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes,
-                                 &per_thread) == CUPTI_SUCCESS) {
+  if (cupti_->GetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &per_thread) ==
+      CUPTI_SUCCESS) {
     if (per_thread_buffers_ < 0) per_thread_buffers_ = per_thread;
     if (per_thread != per_thread_buffers_) {
-      per_thread = static_cast<uint8_t>(per_thread_buffers_);
-      api_->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes,
-                                 &per_thread);
+      cupti_->SetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
+                           static_cast<uint8_t>(per_thread_buffers_));
     }
   }
-  // The default for threads' ids, pthread_self cut to 32 bits, can be the same for two threads.
-  if (api_->SetThreadIdType != nullptr &&
-      !Check(api_->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType",
-             reason)) {
-    return false;
-  }
-  if (!Check(api_->ActivityRegisterCallbacks(&RequestBuffer, &CompleteBuffer),
+  if (!Check(cupti_->UseSystemThreadIds(), "setting the type of thread ids", reason)) return false;
+  if (!Check(cupti_->RegisterCallbacks(
+                 {&RequestBuffer, &CompleteBuffer, &RequestBufferForUs, &CompleteBufferForUs}),
              "cuptiActivityRegisterCallbacks", reason)) {
     return false;
   }
   for (enabled_ = 0; enabled_ < std::size(kActivities); ++enabled_) {
-    if (!Check(api_->ActivityEnable(kActivities[enabled_]), "cuptiActivityEnable", reason)) {
+    if (!Check(cupti_->Enable(kActivities[enabled_]), "cuptiActivityEnable", reason)) {
       return false;
     }
   }
@@ -136,13 +131,18 @@ bool Capture::SwitchOn(std::string* reason) {
 
 void Capture::End() { Undo(); }
 
+void Capture::LetGo() {
+  if (letting_go_ > 0 && --letting_go_ == 0) cupti_->Unsubscribe();
+}
+
 bool Capture::Flush(bool forced, std::string* reason) {
   if (!active()) return true;
-  return Check(api_->ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0),
+  return Check(cupti_->FlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0),
                "cuptiActivityFlushAll", reason);
 }
 
 bool Capture::AnotherTookOver() {
+  if (shares_cupti()) return false;  // Our callbacks are ours alone.
   bool reached = calls_ != calls_seen_;
   if (!probe_works_) {
     probe_works_ = ProbeReachesUs();
@@ -198,18 +198,15 @@ bool Capture::TakeBack(std::string* reason) {
 // While it has subscribed, it is not. When it has not, it may have let go, or be one that never
 // subscribes: PyTorch's, of which a sign says that it is done.
 bool Capture::OtherIsDone() {
-  CUpti_SubscriberHandle subscriber = nullptr;
-  if (api_->Subscribe(&subscriber, &IgnoreCallback, nullptr) != CUPTI_SUCCESS) {
+  if (cupti_->AnotherHasSubscribed()) {
     other_subscribed_ = true;
     return false;
   }
-  api_->Unsubscribe(subscriber);
   if (other_subscribed_ || LoadedProfilersSubscribe()) return true;
   uint8_t per_thread = 0;
-  size_t bytes = sizeof(per_thread);
   return per_thread_buffers_ > 0 &&
-         api_->ActivityGetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes,
-                                    &per_thread) == CUPTI_SUCCESS &&
+         cupti_->GetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &per_thread) ==
+             CUPTI_SUCCESS &&
          per_thread == 0;
 }
 
@@ -217,7 +214,7 @@ ClockReading Capture::ReadClock(int tries) const {
   return CompareClocks(
       [](uint64_t* ns) {
         Capture* capture = g_capture.load(std::memory_order_acquire);
-        return capture != nullptr && capture->api_->GetTimestamp(ns) == CUPTI_SUCCESS;
+        return capture != nullptr && capture->cupti_->GetTimestamp(ns) == CUPTI_SUCCESS;
       },
       tries);
 }
@@ -225,7 +222,7 @@ ClockReading Capture::ReadClock(int tries) const {
 bool Capture::Check(CUptiResult result, const char* function, std::string* reason) const {
   if (result == CUPTI_SUCCESS) return true;
   const char* name = nullptr;
-  api_->GetResultString(result, &name);
+  cupti_->api().GetResultString(result, &name);
   *reason = std::string(function) + " failed: " + (name != nullptr ? name : "unknown error") +
             " (" + std::to_string(static_cast<int>(result)) + ")";
   return false;
@@ -234,9 +231,14 @@ bool Capture::Check(CUptiResult result, const char* function, std::string* reaso
 // Errors are no matter here: each step is tried whatever became of the one before.
 void Capture::Undo() {
   if (active_.exchange(false)) ThreadOperationsList::SetLaunchCorrelation(nullptr);
-  while (enabled_ > 0) api_->ActivityDisable(kActivities[--enabled_]);
-  if (subscriber_ != nullptr) api_->Unsubscribe(subscriber_);
-  subscriber_ = nullptr;
+  while (enabled_ > 0) cupti_->Disable(kActivities[--enabled_]);
+  if (!cupti_->subscribed()) return;
+  if (!shares_cupti()) {
+    cupti_->Unsubscribe();
+  } else if (letting_go_ == 0) {
+    cupti_->FlushAll(0);
+    letting_go_ = kLetGoCalls;
+  }
 }
 
 void CUPTIAPI Capture::RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
@@ -253,39 +255,53 @@ void CUPTIAPI Capture::RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* mo
   *most_records = lent.most_records;
 }
 
-void CUPTIAPI Capture::CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
+void CUPTIAPI Capture::CompleteBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t,
                                       size_t valid_bytes) {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
   capture->calls_.fetch_add(1, std::memory_order_relaxed);
   size_t dropped = 0;
-  if (capture->api_->ActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) {
+  if (capture->cupti_->TakeDropped(&dropped) == CUPTI_SUCCESS) {
     capture->dropped_.fetch_add(dropped, std::memory_order_relaxed);
   }
   capture->buffers_->TakeBack(buffer, valid_bytes);
 }
 
+void CUPTIAPI Capture::RequestBufferForUs(uint8_t** buffer, size_t* bytes, size_t* most_records,
+                                          void*) {
+  RequestBuffer(buffer, bytes, most_records);
+}
+
+void CUPTIAPI Capture::CompleteBufferForUs(uint8_t* buffer, size_t bytes, size_t valid_bytes,
+                                           void*) {
+  CompleteBuffer(nullptr, 0, buffer, bytes, valid_bytes);
+}
+
 int64_t Capture::CuptiTimeNs() {
   uint64_t ns = 0;
   Capture* capture = g_capture.load(std::memory_order_acquire);
-  if (capture != nullptr) capture->api_->GetTimestamp(&ns);
+  if (capture != nullptr) capture->cupti_->GetTimestamp(&ns);
   return static_cast<int64_t>(ns);
 }
 
 void Capture::PushCorrelation(uint64_t id) {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
-  CUptiResult result = capture->api_->ActivityPushExternalCorrelationId(kOperationCorrelation, id);
-  if (__builtin_expect(result != CUPTI_SUCCESS, 0)) capture->application_error_ = result;
+  CUptiResult result = capture->cupti_->PushOperation(id);
+  // A thread that comes when we are about to stop is late, no more.
+  if (__builtin_expect(result != CUPTI_SUCCESS, 0) && capture->active()) {
+    capture->application_error_ = result;
+  }
 }
 
 void Capture::PopCorrelation() {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
   uint64_t id;
-  CUptiResult result = capture->api_->ActivityPopExternalCorrelationId(kOperationCorrelation, &id);
+  CUptiResult result = capture->cupti_->PopOperation(&id);
   // Empty: CUPTI was finalized in between, by whomever.
-  if (__builtin_expect(result != CUPTI_SUCCESS && result != CUPTI_ERROR_QUEUE_EMPTY, 0)) {
+  if (__builtin_expect(result != CUPTI_SUCCESS && result != CUPTI_ERROR_QUEUE_EMPTY, 0) &&
+      capture->active()) {
     capture->application_error_ = result;
   }
 }

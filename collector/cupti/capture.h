@@ -7,6 +7,9 @@
 // activities have no need, is given back at once, so that another's attempt succeeds at any time.
 // What it then takes, knowingly or not, are the buffer callbacks: AnotherTookOver finds that out,
 // and GiveWay leaves CUPTI to it as it is.
+//
+// That is so with the older family of CUPTI's functions. With the newer one (see cupti_client.h)
+// we keep a subscription and disturb nobody who uses it, too.
 #ifndef COLLECTOR_CUPTI_CAPTURE_H_
 #define COLLECTOR_CUPTI_CAPTURE_H_
 
@@ -18,7 +21,7 @@
 
 #include "collector/cupti/activity_buffers.h"
 #include "collector/cupti/clock.h"
-#include "collector/cupti/cupti_api.h"
+#include "collector/cupti/cupti_client.h"
 
 namespace tp::collect {
 
@@ -35,7 +38,7 @@ class Capture {
   };
 
   // Both outlive the capture.
-  Capture(const CuptiApi* api, ActivityBuffers* buffers, Priority priority);
+  Capture(CuptiClient* cupti, ActivityBuffers* buffers, Priority priority);
   ~Capture();
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
@@ -43,8 +46,11 @@ class Capture {
   // Switches the activities on. If it cannot, nothing is left on, and `reason` says why in one
   // line. `anyway`: also when it is not known that the profiler to which we gave way is done.
   Begun Begin(bool anyway, std::string* reason);
-  // Switches all off; what CUPTI has collected still comes with the next flush.
+  // Switches all off.
   void End();
+  // To be called now and then, after filled buffers have been read: some time after End it gives
+  // back what is then needed no more.
+  void LetGo();
   bool active() const { return active_.load(std::memory_order_acquire); }
 
   // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a
@@ -67,6 +73,9 @@ class Capture {
   // Records that CUPTI had no room for, so far.
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
+  // Whether others can use CUPTI at the same time.
+  bool shares_cupti() const { return cupti_->family() == CuptiClient::Family::kPerSubscriber; }
+
   ClockReading ReadClock(int tries) const;
   // Now, by CUPTI's clock; 0 if it cannot tell.
   static int64_t CuptiTimeNs();
@@ -74,7 +83,7 @@ class Capture {
  private:
   bool Check(CUptiResult result, const char* function, std::string* reason) const;
   Begun Subscribe(std::string* reason);
-  std::string Holder();
+  std::string Holder() const;
   bool SwitchOn(std::string* reason);
   bool OtherIsDone();
   bool ProbeReachesUs();
@@ -83,14 +92,18 @@ class Capture {
   static void CUPTIAPI RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records);
   static void CUPTIAPI CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer,
                                       size_t bytes, size_t valid_bytes);
+  static void CUPTIAPI RequestBufferForUs(uint8_t** buffer, size_t* bytes, size_t* most_records,
+                                          void* info);
+  static void CUPTIAPI CompleteBufferForUs(uint8_t* buffer, size_t bytes, size_t valid_bytes,
+                                           void* info);
   static void PushCorrelation(uint64_t id);
   static void PopCorrelation();
 
-  const CuptiApi* api_;
+  CuptiClient* cupti_;
   ActivityBuffers* buffers_;
   Priority priority_;
-  CUpti_SubscriberHandle subscriber_ = nullptr;
   uint32_t enabled_ = 0;  // Kinds of kActivities that are on, from the first.
+  int letting_go_ = 0;    // Calls of LetGo until the subscription ends.
   std::atomic<bool> active_{false};
   std::atomic<uint64_t> dropped_{0};
   std::atomic<uint32_t> application_error_{0};
