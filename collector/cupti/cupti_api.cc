@@ -18,6 +18,11 @@ constexpr size_t kMostFoldersNamed = 3;
 // nullptr, with `reason`.
 void* Open(const CudaOfProcess& cuda, std::string* reason) {
   if (std::string loaded = LoadedCupti(cuda); !loaded.empty()) {
+    if (IsTooNew(cuda, loaded)) {
+      *reason = "the CUPTI in this process is newer than its driver, which is for CUDA " +
+                std::to_string(cuda.driver_major) + ": " + loaded;
+      return nullptr;
+    }
     if (void* library = dlopen(loaded.c_str(), RTLD_NOW | RTLD_NOLOAD)) return library;
   }
   if (const char* named = getenv("TP_CUPTI"); named != nullptr && named[0] != '\0') {

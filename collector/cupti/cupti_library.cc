@@ -184,6 +184,13 @@ std::string LoadedCupti(const CudaOfProcess& cuda) {
   return {};
 }
 
+bool IsTooNew(const CudaOfProcess& cuda, std::string_view cupti) {
+  // A toolkit's file is also called by its year: "libcupti.so.2025.3.1".
+  constexpr int kFirstYear = 1000;
+  const int major = MajorOf(FileOf(cupti));
+  return cuda.driver_major > 0 && major > cuda.driver_major && major < kFirstYear;
+}
+
 std::vector<int> FittingVersions(const CudaOfProcess& cuda) {
   int runtime = 0;
   for (const std::string& path : cuda.loaded) {

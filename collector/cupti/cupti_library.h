@@ -13,6 +13,7 @@
 #define COLLECTOR_CUPTI_CUPTI_LIBRARY_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tp::collect {
@@ -31,6 +32,10 @@ CudaOfProcess DescribeProcess();
 
 // A libcupti that is loaded already; empty if there is none.
 std::string LoadedCupti(const CudaOfProcess& cuda);
+
+// Whether a libcupti is of a newer major version than the driver serves. It does not work then, and
+// some (13.2) crash at the first call.
+bool IsTooNew(const CudaOfProcess& cuda, std::string_view cupti);
 
 // Major versions of CUPTI, best first. Not those that are newer than the driver.
 std::vector<int> FittingVersions(const CudaOfProcess& cuda);

@@ -76,6 +76,16 @@ TEST_F(CuptiLibraryTest, OneThatIsNewerThanTheDriverIsNotTried) {
             std::vector<std::string>{"/usr/local/cuda-12.2/extras/CUPTI/lib64/libcupti.so.12"});
 }
 
+TEST_F(CuptiLibraryTest, OneThatIsLoadedAndTooNewForTheDriverIsRecognized) {
+  cuda_.driver_major = 12;
+  EXPECT_TRUE(IsTooNew(cuda_, "/venv/nvidia/cu13/lib/libcupti.so.13"));
+  EXPECT_FALSE(IsTooNew(cuda_, "/venv/nvidia/cuda_cupti/lib/libcupti.so.12"));
+  EXPECT_FALSE(IsTooNew(cuda_, "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.2024.1.0"));
+  EXPECT_FALSE(IsTooNew(cuda_, "/usr/lib/libcupti.so"));
+  cuda_.driver_major = 0;
+  EXPECT_FALSE(IsTooNew(cuda_, "/venv/nvidia/cu13/lib/libcupti.so.13")) << "nobody knows";
+}
+
 TEST_F(CuptiLibraryTest, AToolkitsIsFoundFromItsRuntime) {
   Make("/sw/cuda/12.4/extras/CUPTI/lib64/libcupti.so.12");
   Load("/sw/cuda/12.4/lib64/libcudart.so.12.4.127");

@@ -1,8 +1,8 @@
 // Holds the simulated CUPTI's layouts and the collector's readers against NVIDIA's own CUPTI of all
 // versions: its parser where that runs without a driver, its headers everywhere.
 //
-// They are looked for in the folder that TP_CUPTI_VERSIONS names, or in ~/.cache/tensorprof/cupti,
-// as tests/fetch_cupti.sh leaves them; what is not there is skipped.
+// They are looked for in the folder that TP_CUPTI_VERSIONS names, as tests/fetch_cupti.sh fills it;
+// what is not there is not tested, and said.
 
 #include <cupti.h>
 #include <dlfcn.h>
@@ -44,9 +44,12 @@ using simcupti::Version;
 constexpr Version kLastThatNeedsNoDriver = {13, 1};
 
 fs::path FolderOfVersions() {
-  if (const char* named = std::getenv("TP_CUPTI_VERSIONS")) return named;
-  const char* home = std::getenv("HOME");
-  return fs::path(home != nullptr ? home : "/") / ".cache/tensorprof/cupti";
+  const char* named = std::getenv("TP_CUPTI_VERSIONS");
+  return named != nullptr ? named : "";
+}
+
+bool IsThere(const KnownVersion& known) {
+  return !FolderOfVersions().empty() && fs::is_directory(FolderOfVersions() / known.toolkit);
 }
 
 // The first file of that name (or, with an ending "*", that begins so) below a folder; empty.
@@ -81,37 +84,41 @@ void Posing(const KnownVersion& version, const std::function<void()>& check) {
   EXPECT_EQ(status, 0) << "see above";
 }
 
+TEST(RealVersions, AreThereToCompareWith) {
+  std::string there, missing;
+  for (const KnownVersion& known : simcupti::KnownVersions()) {
+    std::string& list = IsThere(known) ? there : missing;
+    list += (list.empty() ? "" : ", ") + std::string(known.toolkit);
+  }
+  if (there.empty()) {
+    GTEST_SKIP() << "no CUPTI of another version: tests/fetch_cupti.sh fetches them, "
+                    "TP_CUPTI_VERSIONS names their folder";
+  }
+  std::printf("compared with CUPTI %s; not with %s (of 11.6 and before there are no packages)\n",
+              there.c_str(), missing.c_str());
+  std::printf("since 13.2 with the headers alone: those parsers do not run without a driver\n");
+}
+
 class RealVersion : public testing::TestWithParam<KnownVersion> {
  protected:
-  void SetUp() override {
-    folder_ = FolderOfVersions() / GetParam().toolkit;
-    if (!fs::is_directory(folder_)) {
-      GTEST_SKIP() << "no CUPTI " << GetParam().toolkit << " in " << FolderOfVersions()
-                   << ": tests/fetch_cupti.sh fetches it";
-    }
-  }
   // Of a real parser. It finds its own functions before the simulated library's.
   static void* Open(const fs::path& folder) {
     return dlopen(FindFile(folder, "libcupti.so*").c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   }
 
-  fs::path folder_;
+  const fs::path folder_ = FolderOfVersions() / GetParam().toolkit;
 };
 
 class RealParser : public RealVersion {
  protected:
   void SetUp() override {
-    RealVersion::SetUp();
-    if (GetParam().version > kLastThatNeedsNoDriver) {
-      GTEST_SKIP() << "this version answers nothing without a driver";
-    }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers do not let two libraries be kept apart";
 #endif
   }
 };
 
-TEST_P(RealParser, TakesRecordsForTheSamesSizesAsTheSimulatedOne) {
+TEST_P(RealParser, TakesRecordsForTheSameSizesAsTheSimulatedOne) {
   const simcupti::RecordLayout layout = simcupti::LayoutOf(GetParam().version);
   Posing(GetParam(), [&] {
     void* library = Open(folder_);
@@ -278,8 +285,6 @@ std::set<std::string> Family(const std::string& header, std::string name) {
 class RealHeaders : public RealVersion {
  protected:
   void SetUp() override {
-    RealVersion::SetUp();
-    if (IsSkipped()) return;
     include_ = FindFile(folder_, "cupti_activity.h").parent_path();
     ASSERT_FALSE(include_.empty());
     std::string folder = testing::TempDir() + "headers-XXXXXX";
@@ -445,22 +450,27 @@ TEST_P(RealHeadersSince13, DeclareTheFunctionsForSubscribersAsWeDo) {
             std::to_string(GetParam().api_version) + "\n");
 }
 
-auto Versions(Version first) {
+auto VersionsThere(Version first, Version last) {
   std::vector<KnownVersion> versions;
   for (const KnownVersion& known : simcupti::KnownVersions()) {
-    if (known.version >= first) versions.push_back(known);
+    if (known.version >= first && known.version <= last && IsThere(known)) {
+      versions.push_back(known);
+    }
   }
   return testing::ValuesIn(versions);
 }
-// Of older ones there are no packages.
-constexpr Version kFirstPackage = {11, 7};
+constexpr Version kFirst = {11, 0}, kLast = {99, 0};
 std::string NameOf(const testing::TestParamInfo<KnownVersion>& info) {
   std::string name(info.param.toolkit);
   std::replace(name.begin(), name.end(), '.', '_');
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Cupti, RealParser, Versions(kFirstPackage), NameOf);
-INSTANTIATE_TEST_SUITE_P(Cupti, RealHeaders, Versions(kFirstPackage), NameOf);
-INSTANTIATE_TEST_SUITE_P(Cupti, RealHeadersSince13, Versions({13, 0}), NameOf);
+INSTANTIATE_TEST_SUITE_P(Cupti, RealParser, VersionsThere(kFirst, kLastThatNeedsNoDriver), NameOf);
+INSTANTIATE_TEST_SUITE_P(Cupti, RealHeaders, VersionsThere(kFirst, kLast), NameOf);
+INSTANTIATE_TEST_SUITE_P(Cupti, RealHeadersSince13, VersionsThere({13, 0}, kLast), NameOf);
+// Where none is there.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealParser);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealHeaders);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealHeadersSince13);
 
 }  // namespace
