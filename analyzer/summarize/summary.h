@@ -81,7 +81,7 @@ class Summary {
   bool HasSpan(uint64_t id) const;
   // Ends a span that was added open; one that is not known yet ends when it is added.
   void CloseSpan(uint64_t id, int64_t end_ns);
-  // A kernel, copy, fill, call or device annotation.
+  // A kernel, copy, fill, call, device annotation or overhead.
   void AddActivity(const DeviceActivity& activity);
   // The call with this correlation id was made while `operation` was the innermost open span.
   void AddLaunchOperation(uint64_t correlation, uint64_t operation);

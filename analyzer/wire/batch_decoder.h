@@ -139,9 +139,9 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
     activity.context = context[row];
     activity.stream = stream[row];
     activity.bytes = bytes[row];
-    activity.copy_kind = copy_kind[row];
-    activity.source_memory = source_memory[row];
-    activity.destination_memory = destination_memory[row];
+    activity.copy_kind = NarrowKind(copy_kind[row]);
+    activity.source_memory = NarrowKind(source_memory[row]);
+    activity.destination_memory = NarrowKind(destination_memory[row]);
     activity.value = value[row];
     activity.name = names.Name(name[row]);
     if (activity.name == 0 && kind == ActivityKind::kCopy) {
