@@ -11,22 +11,22 @@
 #ifndef TESTS_SIMCUDA_CUPTI_ENTRY_POINT_H_
 #define TESTS_SIMCUDA_CUPTI_ENTRY_POINT_H_
 
-#include "tests/simcuda/cupti/posed_version.h"
+#define SIMCUPTI_NOT_SANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace simcupti {
 
-bool EntryPointIsThere(Version since);
+// Whether the version posed as is that of this toolkit or a later one.
+bool EntryPointIsThere(int major, int minor);
 
 }  // namespace simcupti
 
 // Belongs at the end of a file, outside all namespaces. The headers need not declare `name`.
-#define SIMCUPTI_ENTRY_POINT_SINCE(name, major, minor)                                     \
-  extern "C" __attribute__((                                                               \
-      used, no_sanitize("address", "thread", "undefined"))) auto simcupti_resolve_##name() \
-      ->decltype(&simcupti::entry::name) {                                                 \
-    return simcupti::EntryPointIsThere({major, minor}) ? &simcupti::entry::name : nullptr; \
-  }                                                                                        \
-  extern "C" decltype(simcupti::entry::name) simcupti_entry_##name __asm__(#name)          \
+#define SIMCUPTI_ENTRY_POINT_SINCE(name, major, minor)                                   \
+  extern "C" SIMCUPTI_NOT_SANITIZED __attribute__((used)) auto simcupti_resolve_##name() \
+      ->decltype(&simcupti::entry::name) {                                               \
+    return simcupti::EntryPointIsThere(major, minor) ? &simcupti::entry::name : nullptr; \
+  }                                                                                      \
+  extern "C" decltype(simcupti::entry::name) simcupti_entry_##name __asm__(#name)        \
       __attribute__((ifunc("simcupti_resolve_" #name)))
 
 #endif  // TESTS_SIMCUDA_CUPTI_ENTRY_POINT_H_

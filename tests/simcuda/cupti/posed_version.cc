@@ -35,6 +35,7 @@ constexpr const KnownVersion* Find(const char* toolkit) {
 }
 static_assert(std::ranges::count(kVersions, CUPTI_API_VERSION, &KnownVersion::api_version) == 1,
               "the headers' version is to be added above");
+constexpr KnownVersion kHeaders = *Find(nullptr);
 
 const KnownVersion& Choose() {
   const char* const toolkit = std::getenv(kVariable);
@@ -55,10 +56,21 @@ const KnownVersion& PosedVersion() {
   return version;
 }
 
-// Nothing is kept: when the loader asks, the environment may not have been set up yet.
-bool EntryPointIsThere(Version since) {
-  const KnownVersion* const known = Find(std::getenv(kVariable));
-  return known == nullptr || known->version >= since;
+// Called by the loader, before the environment may have been set up, and before a sanitizer's
+// library has: keeps nothing and uses nothing but getenv.
+SIMCUPTI_NOT_SANITIZED bool EntryPointIsThere(int major, int minor) {
+  const char* text = std::getenv(kVariable);
+  if (text == nullptr) text = kHeaders.toolkit.data();
+  int posed[2] = {0, 0};
+  int part = 0;
+  for (; *text != '\0' && part < 2; ++text) {
+    if (*text == '.') {
+      ++part;
+    } else {
+      posed[part] = posed[part] * 10 + (*text - '0');
+    }
+  }
+  return posed[0] > major || (posed[0] == major && posed[1] >= minor);
 }
 
 }  // namespace simcupti

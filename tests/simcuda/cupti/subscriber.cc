@@ -17,6 +17,7 @@
 #include "tests/simcuda/cupti/entry_point.h"
 #include "tests/simcuda/cupti/faults.h"
 #include "tests/simcuda/cupti/names.h"
+#include "tests/simcuda/cupti/posed_version.h"
 
 // What CUpti_SubscriberHandle points to. Never freed: a thread may be calling back while another
 // unsubscribes.
