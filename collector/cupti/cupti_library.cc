@@ -73,7 +73,7 @@ class Folders {
       folders_.push_back(std::move(folder));
     }
   }
-  // A toolkit; `libraries` is below it.
+  // A toolkit.
   void AddToolkit(const std::string& home) {
     for (const char* below : {"/extras/CUPTI/lib64", "/lib64", "/targets/x86_64-linux/lib"}) {
       Add(home + below);
@@ -109,8 +109,11 @@ void AddNear(const std::string& path, int major, Folders* folders) {
   std::string folder(FolderOf(path));
   if (folder.empty()) return;
   folders->Add(folder);
-  folders->Add(folder + "/../extras/CUPTI/lib64");  // From lib64 of a toolkit, or conda's lib.
-  folders->Add(folder + "/../../../extras/CUPTI/lib64");  // From targets/x86_64-linux/lib.
+  // From a toolkit's lib64 or conda's lib, and from targets/x86_64-linux/lib.
+  const std::string_view above = FolderOf(folder);
+  for (std::string_view home : {above, FolderOf(FolderOf(above))}) {
+    if (!home.empty()) folders->Add(std::string(home) + "/extras/CUPTI/lib64");
+  }
 }
 
 Folders Near(const CudaOfProcess& cuda, int major) {
