@@ -3,7 +3,7 @@
 //
 //   ActivityRecord record(activity, bytes, exact, api.version);
 //   const auto* kernel = record.As<CUpti_ActivityKernel5>();  // nullptr: too short to be one.
-//   uint32_t graph = record.Get(kKernelGraphId);              // 0 where CUPTI writes none.
+//   uint32_t cluster = record.Get(kKernelClusterX);           // 0 where CUPTI writes none.
 //
 // Records of a kind have only ever grown at their end, and padding in them has become fields. So
 // they all begin as the oldest struct of their kind, the one to read with As; and what came later
@@ -22,17 +22,7 @@
 namespace tp::collect {
 
 // What cuptiGetVersion says; of several versions that say the same, the first. 11.0 says 13.
-inline constexpr uint32_t kCupti11_1 = 14;
-inline constexpr uint32_t kCupti11_2 = 15;
-inline constexpr uint32_t kCupti11_6 = 16;
 inline constexpr uint32_t kCupti11_8 = 18;
-inline constexpr uint32_t kCupti12_0 = 18;
-inline constexpr uint32_t kCupti12_3 = 21;
-inline constexpr uint32_t kCupti12_4 = 22;
-inline constexpr uint32_t kCupti12_6 = 24;
-inline constexpr uint32_t kCupti12_8 = 26;
-inline constexpr uint32_t kCupti12_9 = 27;
-inline constexpr uint32_t kCupti13_0 = 130000;
 inline constexpr uint32_t kCupti13_3 = 130300;
 
 // A field that the oldest struct of its kind does not have.
@@ -43,16 +33,9 @@ struct LaterField {
 };
 
 // KERNEL and CONCURRENT_KERNEL, which begin as CUpti_ActivityKernel5.
-inline constexpr LaterField<uint32_t> kKernelGraphId = {156, kCupti11_1};  // Was padding.
 inline constexpr LaterField<uint32_t> kKernelClusterX = {176, kCupti11_8};
 inline constexpr LaterField<uint32_t> kKernelClusterY = {180, kCupti11_8};
 inline constexpr LaterField<uint32_t> kKernelClusterZ = {184, kCupti11_8};
-// MEMCPY, which begins as CUpti_ActivityMemcpy3.
-inline constexpr LaterField<uint32_t> kMemcpyGraphId = {72, kCupti11_1};
-// MEMCPY2, which begins as CUpti_ActivityMemcpyPtoP2.
-inline constexpr LaterField<uint32_t> kPeerCopyGraphId = {80, kCupti11_1};
-// MEMSET, which begins as CUpti_ActivityMemset2.
-inline constexpr LaterField<uint32_t> kMemsetGraphId = {72, kCupti11_1};
 
 // A record in a buffer. Lives no longer than the buffer.
 class ActivityRecord {

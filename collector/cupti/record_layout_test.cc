@@ -26,13 +26,9 @@ TP_SAME_PLACE(CUpti_ActivityMemset2, CUpti_ActivityMemset4, correlationId);
 TP_SAME_PLACE(CUpti_ActivityMemset2, CUpti_ActivityMemset4, memoryKind);
 TP_SAME_PLACE(CUpti_ActivityMemset2, CUpti_ActivityMemset4, graphNodeId);
 #undef TP_SAME_PLACE
-static_assert(offsetof(CUpti_ActivityKernel10, graphId) == kKernelGraphId.offset);
 static_assert(offsetof(CUpti_ActivityKernel10, clusterX) == kKernelClusterX.offset);
 static_assert(offsetof(CUpti_ActivityKernel10, clusterY) == kKernelClusterY.offset);
 static_assert(offsetof(CUpti_ActivityKernel10, clusterZ) == kKernelClusterZ.offset);
-static_assert(offsetof(CUpti_ActivityMemcpy6, graphId) == kMemcpyGraphId.offset);
-static_assert(offsetof(CUpti_ActivityMemcpyPtoP4, graphId) == kPeerCopyGraphId.offset);
-static_assert(offsetof(CUpti_ActivityMemset4, graphId) == kMemsetGraphId.offset);
 
 // A record of 64 bytes in a buffer that goes on behind it.
 class RecordLayoutTest : public testing::Test {
