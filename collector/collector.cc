@@ -75,7 +75,7 @@ bool Collector::Start() {
   } else {
     buffers_ = std::make_unique<ActivityBuffers>(limits_.activity_buffers);
     activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
-    capture_ = std::make_unique<Capture>(&cupti_, buffers_.get());
+    capture_ = std::make_unique<Capture>(&cupti_, buffers_.get(), options_.activities);
     if (!buffers_->ok()) {
       Disable("no memory for CUPTI's buffers");
     } else if (!options_.dormant) {
@@ -248,9 +248,17 @@ void Collector::BeginCapture() {
     Disable(std::move(reason));
     return;
   }
+  FollowActivities();
   uncorrelated_.Begin(Capture::CuptiTimeNs());
   state_ = State::kCapturing;
   reason_.clear();
+  status_changed_ = true;
+}
+
+// What the reader has to know of what is collected.
+void Collector::FollowActivities() {
+  activities_->set_leaves_out_chatty_calls(capture_->chatty_calls_come() &&
+                                           !capture_->collected().Has(Activity::kChatty));
   status_changed_ = true;
 }
 
@@ -314,7 +322,12 @@ std::string Collector::MakeStatus() {
   fields.memory_bytes = strings_.memory_bytes() + queue_.bytes() + operations_.memory_bytes() +
                         ThreadOperationsList::memory_bytes() +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
+  fields.activities =
+      ActivityWords(capture_ != nullptr ? capture_->collected() : options_.activities);
   fields.notes = options_.notes;
+  if (capture_ != nullptr) {
+    for (std::string& refusal : capture_->Refusals()) fields.notes.push_back(std::move(refusal));
+  }
   if (strings_.overflowed() > 0) {
     fields.notes.push_back("too many different names: " + std::to_string(strings_.overflowed()) +
                            " events have the name (other)");

@@ -15,6 +15,7 @@
 
 #include "collector/cupti/activity_buffers.h"
 #include "collector/cupti/activity_reader.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/cupti/capture.h"
 #include "collector/cupti/cupti_api.h"
 #include "collector/link/batch_encoder.h"
@@ -40,6 +41,7 @@ class Collector {
   struct Options {
     size_t memory_bytes;
     int64_t loaded_ns;               // Host clock: when the library was loaded.
+    ActivitySet activities;          // What is collected.
     bool dormant;                    // Register with the daemon, wait for a command.
     std::vector<std::string> notes;  // What the user must know.
   };
@@ -73,6 +75,7 @@ class Collector {
   void Seal();
   void ObeyDaemon();
   void BeginCapture();
+  void FollowActivities();
   void Disable(std::string reason);
   void SendRest();
   void Sleep(int64_t ns);

@@ -11,9 +11,11 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/collector.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/environment.h"
 #include "collector/log.h"
 #include "collector/operation/nvtx_listener.h"
@@ -23,6 +25,7 @@
 namespace tp::collect {
 namespace {
 
+constexpr size_t kMostNamedBytes = 200;
 constexpr int64_t kExitDeadlineNs = 2'000'000'000;
 
 enum class Mode { kOff, kDormant, kOn };
@@ -96,13 +99,27 @@ std::vector<std::string> Notes() {
   return notes;
 }
 
+ActivitySet ActivitiesFromEnvironment(std::vector<std::string>* notes) {
+  const char* text = getenv("TP_ACTIVITIES");
+  std::vector<std::string> unknown;
+  const ActivitySet activities = ParseActivities(text != nullptr ? text : "", &unknown);
+  if (unknown.empty()) return activities;
+  std::string words;
+  for (const std::string& word : unknown) words += (words.empty() ? "" : ", ") + word;
+  notes->push_back("TP_ACTIVITIES has words that are none: " + words.substr(0, kMostNamedBytes));
+  Log(LogLevel::kWarning, notes->back());
+  return activities;
+}
+
 void StartCollector() {
   pthread_mutex_lock(&g_start_lock);
   if (g_collector.load(std::memory_order_relaxed) == nullptr) {
     try {
       PrepareOperations();
-      auto* collector = new Collector(
-          {MemoryLimitBytes(), g_loaded_ns, ModeFromEnvironment() == Mode::kDormant, Notes()});
+      std::vector<std::string> notes = Notes();
+      const ActivitySet activities = ActivitiesFromEnvironment(&notes);
+      auto* collector = new Collector({MemoryLimitBytes(), g_loaded_ns, activities,
+                                       ModeFromEnvironment() == Mode::kDormant, std::move(notes)});
       g_collector.store(collector, std::memory_order_release);
       if (collector->Start()) atexit(&AtExit);
     } catch (const std::exception& error) {

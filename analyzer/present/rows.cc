@@ -84,6 +84,8 @@ ordered_json Fields(const query::StreamRow& row) {
 ordered_json Fields(const query::Process& row) {
   ordered_json events = ordered_json::object();
   for (const query::KindCount& event : row.events()) events[event.kind()] = event.count();
+  ordered_json activities = ordered_json::array();
+  for (const std::string& activity : row.activities()) activities.push_back(ValidUtf8(activity));
   uint64_t lost = 0;
   for (const query::Loss& loss : row.losses()) lost += loss.count();
   return {{"pid", row.pid()},
@@ -98,7 +100,8 @@ ordered_json Fields(const query::Process& row) {
           {"rank", row.rank()},
           {"device_time_ns", row.device_time_ns()},
           {"unattributed_count", row.unattributed_count()},
-          {"unattributed_ns", row.unattributed_ns()}};
+          {"unattributed_ns", row.unattributed_ns()},
+          {"activities", std::move(activities)}};
 }
 
 template <typename Rows>

@@ -12,6 +12,7 @@ namespace tp {
 namespace {
 
 constexpr int kMaxNotes = 16;
+constexpr int kMaxActivities = 64;
 constexpr size_t kMaxTextBytes = 4096;
 // What has happened may seem to lie ahead of this machine's clock by the error of comparing clocks.
 constexpr int64_t kClockToleranceNs = 60'000'000'000;
@@ -105,6 +106,9 @@ void Session::Told(const wire::Status& status) {
   for (int i = 0; i < std::min(status.notes_size(), kMaxNotes); ++i) {
     status_.add_notes(status.notes(i).substr(0, kMaxTextBytes));
   }
+  for (int i = 0; i < std::min(status.activities_size(), kMaxActivities); ++i) {
+    status_.add_activities(status.activities(i).substr(0, kMaxTextBytes));
+  }
 }
 
 void Session::Disconnected(int64_t now_ns) {
@@ -179,6 +183,9 @@ query::Process Session::Describe() const {
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
+  for (const std::string& activity : status_.activities()) {
+    process.add_activities(Shown(activity));
+  }
   AddNotes(&process);
   return process;
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "collector/cupti/chatty_calls.h"
+
 namespace tp::collect {
 namespace {
 
@@ -144,6 +146,7 @@ void ActivityReader::ReadFill(const CUpti_Activity* record) {
 void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,
                               CUpti_CallbackDomain domain) {
   const auto& api = As<CUpti_ActivityAPI>(record);
+  if (__builtin_expect(leaves_out_chatty_calls_, 0) && IsChatty(domain, api.cbid)) return;
   Call call = {};
   call.start_ns = static_cast<int64_t>(api.start);
   call.end_ns = static_cast<int64_t>(api.end);

@@ -30,6 +30,10 @@ class ActivityReader {
   ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
                  const UncorrelatedThreads* uncorrelated);
 
+  // Whether records of chatty calls are left out (see chatty_calls.h). Where CUPTI can leave them
+  // out itself, none come.
+  void set_leaves_out_chatty_calls(bool leaves_out) { leaves_out_chatty_calls_ = leaves_out; }
+
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown
   // enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
@@ -62,6 +66,7 @@ class ActivityReader {
   std::vector<StringId> call_names_[2];   // Runtime, driver: by callback id; 0: not looked up yet.
   uint32_t last_correlation_ = 0;
   uint64_t last_operation_ = 0;
+  bool leaves_out_chatty_calls_ = false;
   uint64_t unreadable_ = 0;
 };
 

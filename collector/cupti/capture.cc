@@ -4,21 +4,31 @@
 #include <iterator>
 
 #include "collector/cupti/activity_reader.h"
+#include "collector/cupti/chatty_calls.h"
 #include "collector/operation/thread_operations.h"
 
 namespace tp::collect {
 namespace {
 
-// CONCURRENT_KERNEL, not KERNEL: that one makes kernels run one after the other.
-constexpr CUpti_ActivityKind kActivities[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-    CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_DRIVER,
+struct Kind {
+  Activity activity;
+  CUpti_ActivityKind kind;
 };
+
+// CONCURRENT_KERNEL, not KERNEL: that one makes kernels run one after the other.
+constexpr Kind kKinds[] = {
+    {Activity::kKernels, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+    {Activity::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY},
+    {Activity::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY2},
+    {Activity::kFills, CUPTI_ACTIVITY_KIND_MEMSET},
+    {Activity::kRuntime, CUPTI_ACTIVITY_KIND_RUNTIME},
+    {Activity::kDriver, CUPTI_ACTIVITY_KIND_DRIVER},
+};
+static_assert(std::size(kKinds) <= 32, "kinds are bits of one word");
+
+// Without these there is no capture; others can be refused.
+constexpr ActivitySet kEssential = {Activity::kKernels, Activity::kCopies, Activity::kFills,
+                                    Activity::kRuntime, Activity::kDriver};
 
 // The process's capture: where CUPTI's callbacks and the application's threads find it.
 std::atomic<Capture*> g_capture{nullptr};
@@ -27,7 +37,8 @@ void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, cons
 
 }  // namespace
 
-Capture::Capture(const CuptiApi* api, ActivityBuffers* buffers) : api_(api), buffers_(buffers) {
+Capture::Capture(const CuptiApi* api, ActivityBuffers* buffers, ActivitySet activities)
+    : api_(api), buffers_(buffers), activities_(activities) {
   g_capture.store(this, std::memory_order_release);
 }
 
@@ -56,11 +67,9 @@ bool Capture::Begin(std::string* reason) {
   }
   ok = ok && Check(api_->ActivityRegisterCallbacks(&RequestBuffer, &CompleteBuffer),
                    "cuptiActivityRegisterCallbacks", reason);
-  for (; ok && enabled_ < std::size(kActivities); ++enabled_) {
-    ok = Check(api_->ActivityEnable(kActivities[enabled_]), "cuptiActivityEnable", reason);
-    if (!ok) break;
-  }
-  if (!ok) {
+  ok = ok && Check(api_->ActivityEnable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION),
+                   "cuptiActivityEnable", reason);
+  if (!ok || !Apply(reason)) {
     Undo();
     return false;
   }
@@ -72,6 +81,89 @@ bool Capture::Begin(std::string* reason) {
 }
 
 void Capture::End() { Undo(); }
+
+bool Capture::SetActivities(ActivitySet activities, std::string* reason) {
+  activities_ = activities;
+  if (!active()) return true;
+  if (Apply(reason)) return true;
+  Undo();
+  return false;
+}
+
+ActivitySet Capture::collected() const {
+  ActivitySet collected = activities_;
+  for (size_t i = 0; i < kActivities; ++i) {
+    if (refused_.Has(static_cast<Activity>(i))) collected.Remove(static_cast<Activity>(i));
+  }
+  return collected;
+}
+
+std::vector<std::string> Capture::Refusals() const { return refusals_; }
+
+bool Capture::Apply(std::string* reason) {
+  refused_ = {};
+  refusals_.clear();
+  if (!ApplyKinds(reason)) return false;
+  ApplyChatty();
+  ApplyLatency();
+  return true;
+}
+
+bool Capture::ApplyKinds(std::string* reason) {
+  for (uint32_t i = 0; i < std::size(kKinds); ++i) {
+    const Kind& kind = kKinds[i];
+    const uint32_t bit = uint32_t{1} << i;
+    const bool wanted = activities_.Has(kind.activity);
+    if (wanted == ((enabled_ & bit) != 0)) continue;
+    const CUptiResult result =
+        wanted ? api_->ActivityEnable(kind.kind) : api_->ActivityDisable(kind.kind);
+    if (result == CUPTI_SUCCESS) {
+      enabled_ ^= bit;
+    } else if (kEssential.Has(kind.activity)) {
+      return Check(result, wanted ? "cuptiActivityEnable" : "cuptiActivityDisable", reason);
+    } else if (wanted) {
+      Refuse(kind.activity, result);
+    }
+  }
+  return true;
+}
+
+// Comes after the kinds: those set all their functions.
+void Capture::ApplyChatty() {
+  const uint8_t on = activities_.Has(Activity::kChatty);
+  chatty_calls_come_ = false;
+  const auto apply = [&](Activity activity, auto enable, const auto& callback_ids) {
+    if (!activities_.Has(activity)) return;
+    for (CUpti_CallbackId id : callback_ids) {
+      const bool done = enable != nullptr && enable(id, on) == CUPTI_SUCCESS;
+      chatty_calls_come_ |= !done;
+    }
+  };
+  apply(Activity::kRuntime, api_->ActivityEnableRuntimeApi, kChattyRuntimeCalls);
+  apply(Activity::kDriver, api_->ActivityEnableDriverApi, kChattyDriverCalls);
+}
+
+void Capture::ApplyLatency() {
+  const bool wanted = activities_.Has(Activity::kLatency);
+  if (wanted == latency_enabled_) return;
+  const CUptiResult result = api_->ActivityEnableLatencyTimestamps == nullptr
+                                 ? CUPTI_ERROR_NOT_SUPPORTED
+                                 : api_->ActivityEnableLatencyTimestamps(wanted);
+  if (result == CUPTI_SUCCESS) {
+    latency_enabled_ = wanted;
+  } else if (wanted) {
+    Refuse(Activity::kLatency, result);
+  }
+}
+
+void Capture::Refuse(Activity activity, CUptiResult why) {
+  if (refused_.Has(activity)) return;
+  refused_.Add(activity);
+  const char* name = nullptr;
+  api_->GetResultString(why, &name);
+  refusals_.push_back("CUPTI refuses to collect " + std::string(ActivityWord(activity)) +
+                      " here (" + (name != nullptr ? name : "unknown error") + ")");
+}
 
 bool Capture::Flush(bool forced, std::string* reason) {
   if (!active()) return true;
@@ -100,7 +192,13 @@ bool Capture::Check(CUptiResult result, const char* function, std::string* reaso
 // Errors are no matter here: each step is tried whatever became of the one before.
 void Capture::Undo() {
   if (active_.exchange(false)) ThreadOperationsList::SetLaunchCorrelation(nullptr);
-  while (enabled_ > 0) api_->ActivityDisable(kActivities[--enabled_]);
+  if (latency_enabled_) api_->ActivityEnableLatencyTimestamps(0);
+  latency_enabled_ = false;
+  for (uint32_t i = 0; i < std::size(kKinds); ++i) {
+    if ((enabled_ & (uint32_t{1} << i)) != 0) api_->ActivityDisable(kKinds[i].kind);
+  }
+  enabled_ = 0;
+  if (subscriber_ != nullptr) api_->ActivityDisable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
   if (subscriber_ != nullptr) api_->Unsubscribe(subscriber_);
   subscriber_ = nullptr;
 }

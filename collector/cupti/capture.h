@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "collector/cupti/activity_buffers.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/cupti/clock.h"
 #include "collector/cupti/cupti_api.h"
 
@@ -17,8 +19,8 @@ namespace tp::collect {
 // End may run on any thread, one at a time; the others are the collector thread's.
 class Capture {
  public:
-  // Both outlive the capture.
-  Capture(const CuptiApi* api, ActivityBuffers* buffers);
+  // Both pointers outlive the capture.
+  Capture(const CuptiApi* api, ActivityBuffers* buffers, ActivitySet activities);
   ~Capture();
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
@@ -29,6 +31,16 @@ class Capture {
   // Switches all off; what CUPTI has collected still comes with the next flush.
   void End();
   bool active() const { return active_.load(std::memory_order_acquire); }
+
+  // What is to be collected from now on: at once while active, else from the next Begin. What CUPTI
+  // has collected already still comes. False after an error that leaves nothing on, with `reason`.
+  bool SetActivities(ActivitySet activities, std::string* reason);
+  // What is asked for, without what CUPTI refuses here.
+  ActivitySet collected() const;
+  // A line for each thing that CUPTI refuses.
+  std::vector<std::string> Refusals() const;
+  // CUPTI cannot leave chatty calls out by itself: the reader has to.
+  bool chatty_calls_come() const { return chatty_calls_come_; }
 
   // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a
   // kernel that still runs is then lost). False after an error, with `reason`.
@@ -46,6 +58,12 @@ class Capture {
 
  private:
   bool Check(CUptiResult result, const char* function, std::string* reason) const;
+  // Makes CUPTI collect what activities_ asks for.
+  bool Apply(std::string* reason);
+  bool ApplyKinds(std::string* reason);
+  void ApplyChatty();
+  void ApplyLatency();
+  void Refuse(Activity activity, CUptiResult why);
   void Undo();
 
   static void CUPTIAPI RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records);
@@ -57,7 +75,12 @@ class Capture {
   const CuptiApi* api_;
   ActivityBuffers* buffers_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
-  uint32_t enabled_ = 0;  // Kinds of kActivities that are on, from the first.
+  ActivitySet activities_;  // Asked for.
+  ActivitySet refused_;
+  std::vector<std::string> refusals_;
+  uint32_t enabled_ = 0;  // Kinds that are on, as bits by their place in the table of kinds.
+  bool latency_enabled_ = false;
+  bool chatty_calls_come_ = false;
   std::atomic<bool> active_{false};
   std::atomic<uint64_t> dropped_{0};
   std::atomic<uint32_t> application_error_{0};

@@ -28,8 +28,11 @@ namespace tp::collect {
   APPLY(Unsubscribe)
 
 // Functions that are missing in some: nullptr there.
-#define TP_CUPTI_OPTIONAL(APPLY) \
-  APPLY(Finalize)                \
+#define TP_CUPTI_OPTIONAL(APPLY)         \
+  APPLY(ActivityEnableDriverApi)         \
+  APPLY(ActivityEnableLatencyTimestamps) \
+  APPLY(ActivityEnableRuntimeApi)        \
+  APPLY(Finalize)                        \
   APPLY(SetThreadIdType)
 
 struct CuptiApi {
