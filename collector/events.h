@@ -61,6 +61,17 @@ struct Operation {
   int64_t sequence_number_plus_one;
 };
 
+// How a kernel was launched: the numbers of wire.proto's LaunchConfigurationColumns, in its order.
+struct LaunchConfiguration {
+  uint32_t grid[3], block[3];
+  uint32_t static_shared_bytes, dynamic_shared_bytes, local_bytes_per_thread;
+  uint32_t registers_per_thread;
+  uint32_t cluster[3];   // 0: without clusters, or not known.
+  uint32_t launch_type;  // CUpti_ActivityLaunchType.
+};
+inline constexpr size_t kLaunchNumbers = 14;
+static_assert(sizeof(LaunchConfiguration) == kLaunchNumbers * sizeof(uint32_t));
+
 // A kernel, copy or fill. CUPTI clock.
 struct Work {
   int64_t start_ns, end_ns;
@@ -72,6 +83,7 @@ struct Work {
   uint32_t destination_device_plus_one;
   uint32_t value;
   uint64_t graph_node;
+  int64_t queued_ns, submitted_ns;  // Kernels; 0: not known.
 };
 
 // A runtime or driver API call. CUPTI clock.

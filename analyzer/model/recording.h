@@ -7,12 +7,14 @@
 #ifndef ANALYZER_MODEL_RECORDING_H_
 #define ANALYZER_MODEL_RECORDING_H_
 
+#include <array>
 #include <cstdint>
 
 namespace tp {
 
 // "No operation": all ones, not zero.
 inline constexpr uint64_t kNoOperation = ~uint64_t{0};
+inline constexpr int64_t kUnknownDuration = INT64_MIN;
 // End of a span that has not ended.
 inline constexpr int64_t kStillOpen = INT64_MAX;
 
@@ -58,6 +60,21 @@ struct Span {
   int64_t given_kernel_count = 0;
 };
 
+enum class LaunchType : uint32_t { kRegular = 0, kCooperative = 1, kCooperativeDevices = 2 };
+
+// How a kernel was launched.
+struct LaunchConfiguration {
+  std::array<uint32_t, 3> grid{}, block{};  // All zero: not known.
+  std::array<uint32_t, 3> cluster{};        // In blocks; zero: without clusters, or not known.
+  uint32_t registers_per_thread = 0;
+  uint32_t static_shared_bytes = 0;
+  uint32_t dynamic_shared_bytes = 0;
+  uint32_t local_bytes_per_thread = 0;
+  LaunchType type = LaunchType::kRegular;
+
+  bool known() const { return block[0] != 0; }
+};
+
 // A kernel, copy, fill, API call, or annotation on the device.
 struct DeviceActivity {
   ActivityKind kind = ActivityKind::kKernel;
@@ -77,6 +94,10 @@ struct DeviceActivity {
   uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
   uint32_t destination_memory = 0;
   uint64_t value = 0;  // Fills.
+  // Kernels.
+  LaunchConfiguration launch;
+  int64_t queued_to_start_ns = kUnknownDuration;
+  int64_t submitted_to_start_ns = kUnknownDuration;
 };
 
 }  // namespace tp

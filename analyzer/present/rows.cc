@@ -53,9 +53,43 @@ ordered_json Fields(const query::OperationRow& row, bool is_single) {
   return fields;
 }
 
+ordered_json Extent(const google::protobuf::RepeatedField<uint32_t>& extent) {
+  if (extent.empty()) return nullptr;
+  return std::vector<uint32_t>(extent.begin(), extent.end());
+}
+
+// Null if there is none.
+ordered_json AverageOf(int64_t total, int64_t count) {
+  if (count == 0) return nullptr;
+  return static_cast<double>(total) / static_cast<double>(count);
+}
+
 ordered_json Fields(const query::WorkRow& row) {
-  return {{"name", ValidUtf8(row.name())}, {"kind", row.kind()},     {"count", row.count()},
-          {"total_ns", row.total_ns()},    {"min_ns", row.min_ns()}, {"max_ns", row.max_ns()}};
+  const query::LaunchSummary& launches = row.launches();
+  const auto known = [&launches](double average) {
+    return launches.launches() == 0 ? ordered_json() : ordered_json(average);
+  };
+  return {
+      {"name", ValidUtf8(row.name())},
+      {"kind", row.kind()},
+      {"count", row.count()},
+      {"total_ns", row.total_ns()},
+      {"min_ns", row.min_ns()},
+      {"max_ns", row.max_ns()},
+      {"grid", Extent(launches.grid())},
+      {"block", Extent(launches.block())},
+      {"cluster", Extent(launches.cluster())},
+      {"avg_blocks", known(launches.average_blocks())},
+      {"avg_threads_per_block", known(launches.average_threads_per_block())},
+      {"avg_registers_per_thread", known(launches.average_registers())},
+      {"avg_static_shared_bytes", known(launches.average_static_shared_bytes())},
+      {"avg_dynamic_shared_bytes", known(launches.average_dynamic_shared_bytes())},
+      {"avg_local_bytes_per_thread", known(launches.average_local_bytes())},
+      {"cooperative_count",
+       launches.launches() == 0 ? ordered_json() : ordered_json(launches.cooperative())},
+      {"avg_queued_to_start_ns", AverageOf(launches.queued_to_start_total_ns(), launches.queued())},
+      {"avg_submitted_to_start_ns",
+       AverageOf(launches.submitted_to_start_total_ns(), launches.submitted())}};
 }
 
 ordered_json Fields(const query::CopyRow& row) {

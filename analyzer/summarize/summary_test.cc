@@ -75,6 +75,52 @@ TEST_F(SummaryTest, AnEmptyOneHasEmptyTables) {
   EXPECT_EQ(TotalRow(TableOf(summary, query::OPERATIONS)).count(), 0);
 }
 
+TEST_F(SummaryTest, KernelsShowHowTheyWereLaunched) {
+  Summary summary(&strings_);
+  DeviceActivity kernel = MakeWork("kernel", 300, 310);
+  kernel.launch = {.grid = {10, 2, 1}, .block = {128, 1, 1}, .registers_per_thread = 32};
+  kernel.queued_to_start_ns = 50;
+  summary.AddActivity(kernel);
+  kernel.launch.grid[0] = 20;
+  kernel.launch.registers_per_thread = 64;
+  kernel.launch.dynamic_shared_bytes = 1024;
+  kernel.launch.type = LaunchType::kCooperative;
+  kernel.queued_to_start_ns = 150;
+  summary.AddActivity(kernel);
+  kernel.launch = {};  // Does not tell.
+  kernel.queued_to_start_ns = kUnknownDuration;
+  summary.AddActivity(kernel);
+  summary.AddActivity(MakeWork("silent", 400, 410));
+
+  query::Table table = TableOf(summary, query::KERNELS);
+  ASSERT_EQ(table.kernels_size(), 2);
+  EXPECT_EQ(table.kernels(0).count(), 3);
+  const query::LaunchSummary& launches = table.kernels(0).launches();
+  EXPECT_EQ(launches.launches(), 2);
+  EXPECT_EQ(launches.average_blocks(), 30);
+  EXPECT_EQ(launches.average_threads_per_block(), 128);
+  EXPECT_EQ(launches.average_registers(), 48);
+  EXPECT_EQ(launches.average_dynamic_shared_bytes(), 512);
+  EXPECT_EQ(launches.cooperative(), 1);
+  EXPECT_EQ(launches.grid_size(), 0) << "not always the same";
+  ASSERT_EQ(launches.block_size(), 3);
+  EXPECT_EQ(launches.block(0), 128u);
+  EXPECT_EQ(launches.cluster_size(), 0);
+  EXPECT_EQ(launches.queued(), 2);
+  EXPECT_EQ(launches.queued_to_start_total_ns(), 200);
+  EXPECT_EQ(launches.submitted(), 0);
+  EXPECT_FALSE(table.kernels(1).has_launches());
+
+  // Over two processes it is the same as in one.
+  const Summary* both[] = {&summary, &summary};
+  TableOptions options;
+  options.view = query::KERNELS;
+  table = Tabulate(both, options, 0);
+  EXPECT_EQ(table.kernels(0).launches().launches(), 4);
+  EXPECT_EQ(table.kernels(0).launches().average_registers(), 48);
+  EXPECT_EQ(table.kernels(0).launches().block_size(), 3);
+}
+
 TEST_F(SummaryTest, OpenSpansCountAsCallsThatEndNow) {
   Summary summary(&strings_);
   summary.AddSpan(MakeSpan(1, "epoch", 100, kStillOpen));

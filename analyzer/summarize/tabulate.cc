@@ -274,24 +274,27 @@ class Tabulation {
   }
 
   void AddKernels() {
-    Merged<std::pair<std::string_view, ActivityKind>, Durations> merged;
+    Merged<std::pair<std::string_view, ActivityKind>, WorkGroup> merged;
     for (const State* state : states_) {
       bool is_other = true;  // The first entry.
       for (const auto& [key, group] : DeviceOf(*state).work.entries()) {
-        if (group.count > 0) merged[{NameOf(*state, key, is_other), key.second}].Add(group);
+        if (group.durations.count > 0)
+          merged[{NameOf(*state, key, is_other), key.second}].Add(group);
         is_other = false;
       }
     }
-    SortDescending(&merged.entries(), [](const auto& entry) { return entry.second.total_ns; });
+    SortDescending(&merged.entries(),
+                   [](const auto& entry) { return entry.second.durations.total_ns; });
     for (const auto& [key, group] : merged.entries()) {
       query::WorkRow* row = table_.add_kernels();
       row->set_name(ValidUtf8(Demangle(key.first)));
       row->set_raw_name(ValidUtf8(key.first));
       row->set_kind(std::string(1, static_cast<char>(key.second)));
-      row->set_count(group.count);
-      row->set_total_ns(group.total_ns);
-      row->set_min_ns(group.min_ns);
-      row->set_max_ns(group.max_ns);
+      row->set_count(group.durations.count);
+      row->set_total_ns(group.durations.total_ns);
+      row->set_min_ns(group.durations.min_ns);
+      row->set_max_ns(group.durations.max_ns);
+      if (!group.launches.empty()) group.launches.Describe(row->mutable_launches());
     }
   }
 

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -113,8 +114,17 @@ void Closed(const wire::ClosedColumns& columns, Sink& sink) {
   }
 }
 
+std::vector<LaunchConfiguration> LaunchConfigurations(
+    const wire::LaunchConfigurationColumns& columns);
+
+// Of a column in which 0 says that there is none.
+inline int64_t DurationOrUnknown(int64_t stored) {
+  return stored == 0 ? kUnknownDuration : stored - (stored > 0);
+}
+
 template <typename Sink>
-void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
+void Work(const wire::WorkColumns& columns, ActivityKind kind,
+          const std::vector<LaunchConfiguration>& launches, NameTable& names,
           const ClockTime& clock, Sink& sink) {
   RunningSum start(columns.start_delta_ns());
   RunningSum correlation(columns.correlation_delta());
@@ -128,6 +138,9 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
   const Column<uint32_t> source_memory(columns.source_memory());
   const Column<uint32_t> destination_memory(columns.destination_memory());
   const Column<uint32_t> value(columns.value());
+  const Column<uint32_t> launch(columns.launch_configuration());
+  const Column<int64_t> queued(columns.queued_to_start_ns());
+  const Column<int64_t> submitted(columns.submitted_to_start_ns());
   const auto rows = static_cast<size_t>(columns.start_delta_ns_size());
   for (size_t row = 0; row < rows; ++row) {
     DeviceActivity activity;
@@ -143,6 +156,9 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
     activity.source_memory = source_memory[row];
     activity.destination_memory = destination_memory[row];
     activity.value = value[row];
+    if (launch[row] != 0) activity.launch = launches[launch[row] - 1];
+    activity.queued_to_start_ns = DurationOrUnknown(queued[row]);
+    activity.submitted_to_start_ns = DurationOrUnknown(submitted[row]);
     activity.name = names.Name(name[row]);
     if (activity.name == 0 && kind == ActivityKind::kCopy) {
       activity.name =
@@ -197,15 +213,17 @@ template <typename Sink>
 absl::StatusOr<EventCounts> DecodeBatch(const wire::Batch& batch, NameTable* names,
                                         const ClockTime& clock, Sink& sink) {
   if (absl::Status checked = CheckBatch(batch, *names); !checked.ok()) return checked;
+  const std::vector<LaunchConfiguration> launches =
+      decoding::LaunchConfigurations(batch.launch_configurations());
   // Causes before effects: what refers to an operation or a launch then mostly finds it.
   decoding::Operations(batch.opened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.operations(), /*open=*/false, *names, sink);
   decoding::LaunchOperations(batch.launch_operations(), sink);
   decoding::Calls(batch.runtime_calls(), ActivityKind::kRuntimeCall, *names, clock, sink);
   decoding::Calls(batch.driver_calls(), ActivityKind::kDriverCall, *names, clock, sink);
-  decoding::Work(batch.kernels(), ActivityKind::kKernel, *names, clock, sink);
-  decoding::Work(batch.copies(), ActivityKind::kCopy, *names, clock, sink);
-  decoding::Work(batch.fills(), ActivityKind::kFill, *names, clock, sink);
+  decoding::Work(batch.kernels(), ActivityKind::kKernel, launches, *names, clock, sink);
+  decoding::Work(batch.copies(), ActivityKind::kCopy, launches, *names, clock, sink);
+  decoding::Work(batch.fills(), ActivityKind::kFill, launches, *names, clock, sink);
   decoding::Closed(batch.closed(), sink);
   return CountEvents(batch);
 }

@@ -47,6 +47,34 @@ class BatchDecoder : public testing::Test {
   Kept kept_;
 };
 
+TEST_F(BatchDecoder, AKernelHasTheLaunchConfigurationThatItNames) {
+  wire::LaunchConfigurationColumns* launches = batch_.mutable_launch_configurations();
+  for (uint32_t x : {10, 20}) launches->add_grid_x(x);
+  launches->add_block_x(128);  // For all rows.
+  launches->add_registers_per_thread(40);
+  for (uint32_t x : {0, 2}) launches->add_cluster_x(x);
+  wire::WorkColumns* kernels = batch_.mutable_kernels();
+  for (int i = 0; i < 3; ++i) kernels->add_start_delta_ns(100);
+  for (uint32_t row : {2, 0, 1}) kernels->add_launch_configuration(row);
+  for (int64_t time : {0, 1, -7}) kernels->add_queued_to_start_ns(time);
+  ASSERT_TRUE(Decode().ok());
+  ASSERT_EQ(kept_.activities.size(), 3u);
+  EXPECT_EQ(kept_.activities[0].launch.grid[0], 20u);
+  EXPECT_EQ(kept_.activities[0].launch.block[0], 128u);
+  EXPECT_EQ(kept_.activities[0].launch.registers_per_thread, 40u);
+  EXPECT_EQ(kept_.activities[0].launch.cluster[0], 2u);
+  EXPECT_FALSE(kept_.activities[1].launch.known());
+  EXPECT_EQ(kept_.activities[2].launch.grid[0], 10u);
+  EXPECT_EQ(kept_.activities[0].queued_to_start_ns, kUnknownDuration);
+  EXPECT_EQ(kept_.activities[1].queued_to_start_ns, 0);
+  EXPECT_EQ(kept_.activities[2].queued_to_start_ns, -7);
+  EXPECT_EQ(kept_.activities[2].submitted_to_start_ns, kUnknownDuration);
+
+  kernels->set_launch_configuration(0, 3);
+  EXPECT_FALSE(Decode().ok()) << "there are two";
+  EXPECT_EQ(kept_.rows(), 3u);
+}
+
 TEST_F(BatchDecoder, ReadsOperationsInHostTime) {
   wire::OperationColumns* columns = batch_.mutable_operations();
   for (int64_t delta : {100, 50, -20}) columns->add_start_delta_ns(delta);

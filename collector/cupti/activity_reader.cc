@@ -11,12 +11,19 @@ namespace {
 
 constexpr size_t kKernelNameSlots = 4096;
 constexpr uint32_t kMostCallbackIds = 4096;
+constexpr uint32_t kCuptiWithClusters = 18;  // CUDA 11.8.
 
 // What is read below is where it has been since CUPTI 11.0; later versions only add fields behind.
 static_assert(offsetof(CUpti_ActivityKernel10, start) == 16);
 static_assert(offsetof(CUpti_ActivityKernel10, streamId) == 48);
 static_assert(offsetof(CUpti_ActivityKernel10, correlationId) == 92);
 static_assert(offsetof(CUpti_ActivityKernel10, name) == 104);
+static_assert(offsetof(CUpti_ActivityKernel10, registersPerThread) == 6);
+static_assert(offsetof(CUpti_ActivityKernel10, gridX) == 52);
+static_assert(offsetof(CUpti_ActivityKernel10, localMemoryPerThread) == 84);
+static_assert(offsetof(LaunchConfiguration, local_bytes_per_thread) == 84 - 52);
+static_assert(offsetof(CUpti_ActivityKernel10, queued) == 120);
+static_assert(offsetof(CUpti_ActivityKernel10, launchType) == 136);
 static_assert(offsetof(CUpti_ActivityKernel10, graphNodeId) == 144);
 static_assert(offsetof(CUpti_ActivityMemcpy6, bytes) == 8);
 static_assert(offsetof(CUpti_ActivityMemcpy6, correlationId) == 44);
@@ -109,7 +116,19 @@ void ActivityReader::ReadKernel(const CUpti_Activity* record) {
   const auto& kernel = As<CUpti_ActivityKernel10>(record);
   Work work = CommonFields(kernel);
   work.name = KernelNameId(kernel.name);
-  encoder_->AddWork(EventKind::kKernel, work);
+  work.queued_ns = static_cast<int64_t>(kernel.queued);
+  work.submitted_ns = static_cast<int64_t>(kernel.submitted);
+  LaunchConfiguration launch;
+  // Grid, block and shared memory are in the same order, without gaps.
+  memcpy(&launch, &kernel.gridX, offsetof(LaunchConfiguration, registers_per_thread));
+  launch.registers_per_thread = kernel.registersPerThread;
+  launch.launch_type = kernel.launchType;
+  if (api_->version >= kCuptiWithClusters) {
+    memcpy(launch.cluster, &kernel.clusterX, sizeof(launch.cluster));
+  } else {
+    memset(launch.cluster, 0, sizeof(launch.cluster));
+  }
+  encoder_->AddKernel(work, launch);
 }
 
 void ActivityReader::ReadCopy(const CUpti_Activity* record) {

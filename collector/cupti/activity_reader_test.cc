@@ -31,6 +31,7 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read(size_t valid_bytes) {
     StringTable& strings = strings_;
     ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+    reader.set_leaves_out_chatty_calls(leaves_out_chatty_calls_);
     reader.Read(
         {buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
     unreadable_ = reader.unreadable();
@@ -42,6 +43,7 @@ class ActivityReaderTest : public testing::Test {
   BatchEncoder encoder_;
   UncorrelatedThreads uncorrelated_;
   std::vector<uint8_t> buffer_;
+  bool leaves_out_chatty_calls_ = false;
   uint64_t unreadable_ = 0;
 };
 
@@ -136,6 +138,71 @@ TEST_F(ActivityReaderTest, EveryKindThatIsAskedForArrivesWithItsFields) {
   EXPECT_EQ(strings_.Text(batch.driver_calls().name_id(0)), "cuLaunchKernel");
   EXPECT_EQ(batch.launch_operations().correlation_delta(0), 77);
   EXPECT_EQ(batch.launch_operations().operation_delta(0), 0x123456789abc);
+}
+
+TEST_F(ActivityReaderTest, AKernelTellsHowItWasLaunched) {
+  CUpti_ActivityKernel10 kernel = Kernel("kernel", 1000, 1500);
+  kernel.gridX = 1 << 30;
+  kernel.gridY = 2;
+  kernel.gridZ = 3;
+  kernel.blockX = 4;
+  kernel.blockY = 5;
+  kernel.blockZ = 6;
+  kernel.registersPerThread = 255;
+  kernel.staticSharedMemory = 1024;
+  kernel.dynamicSharedMemory = 2048;
+  kernel.localMemoryPerThread = 40;
+  kernel.launchType = CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE;
+  kernel.clusterX = 8;
+  kernel.queued = 700;
+  kernel.submitted = 900;
+  Append(kernel);
+  wire::Batch batch = Read();
+  const wire::LaunchConfigurationColumns& launches = batch.launch_configurations();
+  ASSERT_EQ(launches.grid_x_size(), 1);
+  EXPECT_EQ(launches.grid_x(0), 1u << 30);
+  EXPECT_EQ(launches.grid_y(0), 2u);
+  EXPECT_EQ(launches.grid_z(0), 3u);
+  EXPECT_EQ(launches.block_x(0), 4u);
+  EXPECT_EQ(launches.block_y(0), 5u);
+  EXPECT_EQ(launches.block_z(0), 6u);
+  EXPECT_EQ(launches.registers_per_thread(0), 255u);
+  EXPECT_EQ(launches.static_shared_bytes(0), 1024u);
+  EXPECT_EQ(launches.dynamic_shared_bytes(0), 2048u);
+  EXPECT_EQ(launches.local_bytes_per_thread(0), 40u);
+  EXPECT_EQ(launches.launch_type(0), 1u);
+  EXPECT_EQ(launches.cluster_x(0), 8u);
+  EXPECT_EQ(batch.kernels().queued_to_start_ns(0), 301);
+  EXPECT_EQ(batch.kernels().submitted_to_start_ns(0), 101);
+}
+
+TEST_F(ActivityReaderTest, ClustersAreNotReadFromRecordsThatHaveNone) {
+  CUpti_ActivityKernel10 kernel = Kernel("kernel", 1000, 1500);
+  kernel.gridX = kernel.blockX = 1;
+  kernel.clusterX = 8;
+  Append(kernel);
+  cupti_.version = 17;  // CUDA 11.6.
+  EXPECT_EQ(Read().launch_configurations().cluster_x_size(), 0);
+}
+
+TEST_F(ActivityReaderTest, ChattyCallsAreLeftOutWhereTheyCome) {
+  CUpti_ActivityAPI call = {};
+  call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020;
+  Append(call);
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020;
+  Append(call);
+  call.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+  call.cbid = CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent;
+  Append(call);
+  leaves_out_chatty_calls_ = true;
+  wire::Batch batch = Read();
+  EXPECT_EQ(batch.runtime_calls().start_delta_ns_size(), 1);
+  EXPECT_EQ(batch.driver_calls().start_delta_ns_size(), 0);
+  leaves_out_chatty_calls_ = false;
+  batch = Read();
+  EXPECT_EQ(batch.runtime_calls().start_delta_ns_size(), 2);
+  EXPECT_EQ(batch.driver_calls().start_delta_ns_size(), 1);
 }
 
 TEST_F(ActivityReaderTest, AnotherToolsCorrelationIsLeftAlone) {

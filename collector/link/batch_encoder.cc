@@ -1,5 +1,6 @@
 #include "collector/link/batch_encoder.h"
 
+#include <cstring>
 #include <protozero/pbf_writer.hpp>
 
 #include "collector/link/frame.h"
@@ -11,7 +12,7 @@ namespace {
 constexpr uint32_t kBatch = 3;  // Of FromCollector; those below are Batch's.
 constexpr uint32_t kSequence = 1, kOperations = 2, kOpened = 3, kClosed = 4, kKernels = 5,
                    kCopies = 6, kFills = 7, kRuntimeCalls = 8, kDriverCalls = 9,
-                   kLaunchOperations = 10;
+                   kLaunchOperations = 10, kLaunchConfigurations = 11;
 
 // Writes packed columns into one of the batch's submessages.
 class ColumnWriter {
@@ -40,6 +41,14 @@ class ColumnWriter {
 uint64_t Duration(int64_t start_ns, int64_t end_ns) {
   return ZigZag(
       static_cast<int64_t>(static_cast<uint64_t>(end_ns) - static_cast<uint64_t>(start_ns)));
+}
+
+// From `then` to the start, as WorkColumns has it. 0: not known.
+uint64_t TimeToStart(int64_t then_ns, int64_t start_ns) {
+  if (then_ns == 0) return 0;
+  const auto waited_ns =
+      static_cast<int64_t>(static_cast<uint64_t>(start_ns) - static_cast<uint64_t>(then_ns));
+  return ZigZag(waited_ns >= 0 && waited_ns < INT64_MAX ? waited_ns + 1 : waited_ns);
 }
 
 }  // namespace
@@ -95,6 +104,9 @@ void BatchEncoder::WorkColumns::Write(uint32_t field, std::string* batch) {
   writer.Values(12, destination_device);
   writer.Values(13, value);
   writer.Values(14, graph_node);
+  writer.Values(15, launch_configuration);
+  writer.Values(16, queued);
+  writer.Values(17, submitted);
 }
 
 void BatchEncoder::CallColumns::Write(uint32_t field, std::string* batch) {
@@ -116,6 +128,38 @@ void BatchEncoder::LaunchOperationColumns::Write(uint32_t field, std::string* ba
   writer.Rows(2, operation);
 }
 
+uint32_t BatchEncoder::LaunchConfigurations::Row(const LaunchConfiguration& launch,
+                                                 StringId kernel) {
+  // A kernel's configurations differ in these, if in anything.
+  uint64_t hash = (uint64_t{launch.grid[0]} << 32 | launch.block[0]) * 0x9e3779b97f4a7c15u;
+  hash ^= (uint64_t{launch.grid[1]} << 32 | launch.dynamic_shared_bytes) * 0xc2b2ae3d27d4eb4fu;
+  hash ^= (uint64_t{launch.grid[2]} << 32 | kernel) * 0x165667b19e3779f9u;
+  Slot& slot = slots_[hash >> 56];
+  static_assert(kSlots == 1 << (64 - 56));
+  if (slot.row != 0 && memcmp(&slot.launch, &launch, sizeof(launch)) == 0) return slot.row;
+  return Add(launch, &slot);
+}
+
+uint32_t BatchEncoder::LaunchConfigurations::Add(const LaunchConfiguration& launch, Slot* slot) {
+  uint32_t numbers[kLaunchNumbers];
+  memcpy(numbers, &launch, sizeof(numbers));
+  grid_x_.Append(numbers[0]);
+  for (size_t i = 1; i < kLaunchNumbers; ++i) others_[i - 1].Append(numbers[i]);
+  *slot = {launch, ++rows_};
+  return rows_;
+}
+
+void BatchEncoder::LaunchConfigurations::Write(uint32_t field, std::string* batch) {
+  if (rows_ == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, grid_x_);
+  for (size_t i = 1; i < kLaunchNumbers; ++i) {
+    writer.Values(static_cast<uint32_t>(i + 1), others_[i - 1]);
+  }
+  rows_ = 0;
+  for (Slot& slot : slots_) slot.row = 0;
+}
+
 void BatchEncoder::AddOperation(const Operation& operation) {
   operations_.Add(operation);
   operations_.duration.Append(Duration(operation.start_ns, operation.end_ns));
@@ -135,26 +179,35 @@ void BatchEncoder::AddClosed(uint64_t id, int64_t end_ns) {
   ++rows_;
 }
 
+void BatchEncoder::WorkColumns::AddCommon(const Work& work) {
+  start.Append(work.start_ns);
+  duration.Append(Duration(work.start_ns, work.end_ns));
+  correlation.Append(work.correlation_id);
+  device.Append(work.device);
+  context.Append(work.context);
+  stream.Append(work.stream);
+  name.Append(work.name);
+  graph_node.Append(work.graph_node);
+}
+
+void BatchEncoder::AddKernel(const Work& work, const LaunchConfiguration& launch) {
+  kernels_.AddCommon(work);
+  kernels_.launch_configuration.Append(launch_configurations_.Row(launch, work.name));
+  kernels_.queued.Append(TimeToStart(work.queued_ns, work.start_ns));
+  kernels_.submitted.Append(TimeToStart(work.submitted_ns, work.start_ns));
+  ++counts_[EventKind::kKernel];
+  ++rows_;
+}
+
 void BatchEncoder::AddWork(EventKind kind, const Work& work) {
-  WorkColumns& columns = kind == EventKind::kKernel ? kernels_
-                         : kind == EventKind::kCopy ? copies_
-                                                    : fills_;
-  columns.start.Append(work.start_ns);
-  columns.duration.Append(Duration(work.start_ns, work.end_ns));
-  columns.correlation.Append(work.correlation_id);
-  columns.device.Append(work.device);
-  columns.context.Append(work.context);
-  columns.stream.Append(work.stream);
-  columns.name.Append(work.name);
-  columns.graph_node.Append(work.graph_node);
-  if (kind != EventKind::kKernel) {
-    columns.bytes.Append(work.bytes);
-    columns.copy_kind.Append(work.copy_kind);
-    columns.source_memory.Append(work.source_memory);
-    columns.destination_memory.Append(work.destination_memory);
-    columns.destination_device.Append(work.destination_device_plus_one);
-    columns.value.Append(work.value);
-  }
+  WorkColumns& columns = kind == EventKind::kCopy ? copies_ : fills_;
+  columns.AddCommon(work);
+  columns.bytes.Append(work.bytes);
+  columns.copy_kind.Append(work.copy_kind);
+  columns.source_memory.Append(work.source_memory);
+  columns.destination_memory.Append(work.destination_memory);
+  columns.destination_device.Append(work.destination_device_plus_one);
+  columns.value.Append(work.value);
   ++counts_[kind];
   ++rows_;
 }
@@ -191,6 +244,7 @@ EncodedBatch BatchEncoder::Finish(uint64_t sequence, StringId last_string) {
   runtime_calls_.Write(kRuntimeCalls, &batch);
   driver_calls_.Write(kDriverCalls, &batch);
   launch_operations_.Write(kLaunchOperations, &batch);
+  launch_configurations_.Write(kLaunchConfigurations, &batch);
 
   EncodedBatch encoded;
   encoded.sequence = sequence;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "collector/events.h"
 #include "collector/link/column.h"
@@ -28,7 +29,8 @@ class BatchEncoder {
   // A range that is still open (its end_ns is not read), and later its end.
   void AddOpened(const Operation& operation);
   void AddClosed(uint64_t id, int64_t end_ns);
-  // `kind` is kKernel, kCopy or kFill.
+  void AddKernel(const Work& work, const LaunchConfiguration& launch);
+  // `kind` is kCopy or kFill.
   void AddWork(EventKind kind, const Work& work);
   // `kind` is kRuntimeCall or kDriverCall.
   void AddCall(EventKind kind, const Call& call);
@@ -56,7 +58,8 @@ class BatchEncoder {
     DeltaColumn start, correlation;
     PackedVarints duration;
     ValueColumn device, context, stream, name, bytes, copy_kind, source_memory, destination_memory,
-        destination_device, value, graph_node;
+        destination_device, value, graph_node, launch_configuration, queued, submitted;
+    void AddCommon(const Work& work);
     void Write(uint32_t field, std::string* batch);
   };
   struct CallColumns {
@@ -70,11 +73,34 @@ class BatchEncoder {
     void Write(uint32_t field, std::string* batch);
   };
 
+  // The configurations of a batch's kernels, and where the latest of them are.
+  class LaunchConfigurations {
+   public:
+    // Its row, plus one. One that is not among the latest gets another row.
+    uint32_t Row(const LaunchConfiguration& launch, StringId kernel);
+    void Write(uint32_t field, std::string* batch);
+
+   private:
+    struct Slot {
+      LaunchConfiguration launch;
+      uint32_t row;  // 0: none of this batch.
+    };
+    static constexpr size_t kSlots = 256;
+
+    uint32_t Add(const LaunchConfiguration& launch, Slot* slot);
+
+    std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
+    PackedVarints grid_x_;
+    ValueColumn others_[kLaunchNumbers - 1];
+    uint32_t rows_ = 0;
+  };
+
   OperationColumns operations_, opened_;
   ClosedColumns closed_;
   WorkColumns kernels_, copies_, fills_;
   CallColumns runtime_calls_, driver_calls_;
   LaunchOperationColumns launch_operations_;
+  LaunchConfigurations launch_configurations_;
   EventCounts counts_;
   size_t rows_ = 0;
 };

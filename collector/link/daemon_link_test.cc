@@ -111,7 +111,7 @@ class DaemonLinkTest : public testing::Test {
     BatchEncoder encoder;
     Work work = {};
     work.end_ns = static_cast<int64_t>(sequence);
-    encoder.AddWork(EventKind::kKernel, work);
+    encoder.AddKernel(work, LaunchConfiguration());
     queue_.Push(encoder.Finish(sequence, last_string));
   }
   // A second later: whatever the link waits for is due.
