@@ -190,6 +190,12 @@ void Collector::Collect() {
     operations_.Read(&SealIfLargeCallback, this);
     uncorrelated_.Update(operations_, Capture::CuptiTimeNs());
   }
+  if (capture_ != nullptr) {
+    capture_->graph_nodes().ReadAll([this](const GraphNode& node) {
+      encoder_.AddGraphNode(node);
+      SealIfLarge();
+    });
+  }
   // Activities first: then the operations that they name are there as well.
   if (buffers_ != nullptr && activities_ != nullptr) {
     buffers_->ReadFilled([this](const FilledBuffer& buffer) {
@@ -308,6 +314,8 @@ std::string Collector::MakeStatus() {
   if (capture_ != nullptr) {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped, capture_->dropped()});
     fields.losses.push_back(
+        {EventKind::kGraphNode, LossCause::kOperationBufferFull, capture_->graph_nodes().lost()});
+    fields.losses.push_back(
         {EventKind::kUnknown, LossCause::kUnreadable, activities_->unreadable()});
   }
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
@@ -321,6 +329,7 @@ std::string Collector::MakeStatus() {
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
   fields.memory_bytes = strings_.memory_bytes() + queue_.bytes() + operations_.memory_bytes() +
                         ThreadOperationsList::memory_bytes() +
+                        (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.activities =
       ActivityWords(capture_ != nullptr ? capture_->collected() : options_.activities);

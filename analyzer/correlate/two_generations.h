@@ -41,6 +41,14 @@ class TwoGenerations {
     return young_[key];
   }
 
+  // Calls `visit(Value&)` for each entry, in no order.
+  template <typename Visit>
+  void VisitAll(Visit&& visit) {
+    for (auto* generation : {&old_, &young_}) {
+      for (auto& [key, value] : *generation) visit(value);
+    }
+  }
+
   void Erase(const Key& key) {
     if (young_.erase(key) == 0) old_.erase(key);
   }

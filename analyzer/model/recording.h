@@ -28,16 +28,26 @@ enum class ActivityKind : char {
   kFill = 's',
   kRuntimeCall = 'r',
   kDriverCall = 'd',
+  kGraph = 'g',             // A launch of a graph as a whole, in place of what its nodes did.
+  kSynchronization = 'y',   // A wait: never device time.
+  kOverhead = 'v',          // What CUPTI itself costs: never device time.
+  kCompilation = 'j',       // At run time.
   kDeviceAnnotation = 'a',  // The image of a host annotation on the device: no work.
 };
 
 inline bool IsDeviceWork(ActivityKind kind) {
   return kind == ActivityKind::kKernel || kind == ActivityKind::kCopy ||
-         kind == ActivityKind::kFill;
+         kind == ActivityKind::kFill || kind == ActivityKind::kGraph;
 }
 
 inline bool IsHostCall(ActivityKind kind) {
   return kind == ActivityKind::kRuntimeCall || kind == ActivityKind::kDriverCall;
+}
+
+// Host time that is neither a call nor an operation.
+inline bool IsOtherHostTime(ActivityKind kind) {
+  return kind == ActivityKind::kSynchronization || kind == ActivityKind::kOverhead ||
+         kind == ActivityKind::kCompilation;
 }
 
 // A piece of host time with a name.
@@ -75,7 +85,7 @@ struct LaunchConfiguration {
   bool known() const { return block[0] != 0; }
 };
 
-// A kernel, copy, fill, API call, or annotation on the device.
+// A kernel, copy, fill, graph, API call, wait, or annotation on the device.
 struct DeviceActivity {
   ActivityKind kind = ActivityKind::kKernel;
   int64_t start_ns = 0;
@@ -86,18 +96,48 @@ struct DeviceActivity {
   int32_t device = 0;  // Host calls: -1.
   uint32_t context = 0;
   uint32_t stream = 0;
-  int64_t thread = 0;   // Host calls.
-  uint32_t cbid = 0;    // Host calls.
-  uint32_t result = 0;  // Host calls: not 0, an error.
+  bool has_stream = true;  // Synchronizations: it is a stream that was waited for.
+  int64_t thread = 0;      // Host calls.
+  uint32_t cbid = 0;       // Host calls.
+  uint32_t result = 0;     // Host calls: not 0, an error.
   uint64_t bytes = 0;
   uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind.
   uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
   uint32_t destination_memory = 0;
-  uint64_t value = 0;  // Fills.
+  uint64_t value = 0;       // Fills.
+  uint64_t graph_node = 0;  // 0: was not launched by a graph.
   // Kernels.
   LaunchConfiguration launch;
   int64_t queued_to_start_ns = kUnknownDuration;
   int64_t submitted_to_start_ns = kUnknownDuration;
+};
+
+// wire::MemoryOperation's numbers.
+enum class MemoryOperation {
+  kUnknown = 0,
+  kAllocation = 1,
+  kRelease = 2,
+  kPoolCreation = 3,
+  kPoolDestruction = 4,
+  kPoolTrim = 5,
+};
+
+// Memory allocated or freed, or a pool of it made, ended or trimmed.
+struct MemoryEvent {
+  int64_t time_ns = 0;
+  MemoryOperation operation = MemoryOperation::kUnknown;
+  uint32_t kind = 0;  // CUpti_ActivityMemoryKind.
+  uint64_t address = 0;
+  uint64_t bytes = 0;  // Releases: 0 if it is not known.
+  uint32_t device = 0;
+  bool from_pool = false;
+};
+
+// A node of a graph, as it was made.
+struct GraphNode {
+  uint64_t id = 0;
+  uint64_t operation = kNoOperation;  // In which it was captured or made.
+  uint64_t original = 0;              // The node that it is a copy of; 0: none.
 };
 
 }  // namespace tp

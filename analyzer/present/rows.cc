@@ -46,7 +46,10 @@ ordered_json Fields(const query::OperationRow& row, bool is_single) {
       {"input_shapes", std::move(shapes)},
       {"stack", std::move(stack)},
   };
-  if (is_single) {
+  if (!is_single) {
+    fields["captured_device_time_ns"] = row.captured_device_time_ns();
+    fields["captured_kernel_count"] = row.captured_kernel_count();
+  } else {
     fields["start_ns"] = row.start_ns();
     fields["thread_id"] = row.thread_id();
   }
@@ -110,9 +113,23 @@ ordered_json Fields(const query::CallRow& row) {
 }
 
 ordered_json Fields(const query::StreamRow& row) {
-  return {{"pid", row.pid()},        {"device", row.device()}, {"context", row.context()},
-          {"stream", row.stream()},  {"count", row.count()},   {"total_ns", row.total_ns()},
-          {"busy_ns", row.busy_ns()}};
+  return {
+      {"pid", row.pid()},         {"device", row.device()},         {"context", row.context()},
+      {"stream", row.stream()},   {"count", row.count()},           {"total_ns", row.total_ns()},
+      {"busy_ns", row.busy_ns()}, {"wait_count", row.wait_count()}, {"wait_ns", row.wait_ns()}};
+}
+
+ordered_json Fields(const query::MemoryRow& row) {
+  return {{"pid", row.pid()},
+          {"kind", row.kind()},
+          {"from_pool", row.from_pool()},
+          {"device", row.device()},
+          {"allocations", row.allocations()},
+          {"releases", row.releases()},
+          {"unknown_releases", row.unknown_releases()},
+          {"allocated_bytes", row.allocated_bytes()},
+          {"live_bytes", row.live_bytes()},
+          {"peak_bytes", row.peak_bytes()}};
 }
 
 ordered_json Fields(const query::Process& row) {
@@ -168,6 +185,8 @@ const char* ViewName(query::View view) {
       return "processes";
     case query::STREAMS:
       return "streams";
+    case query::MEMORY:
+      return "memory";
     case query::SPANS:
       return "spans";
     default:
@@ -185,6 +204,7 @@ absl::StatusOr<query::Table> ShownRows(const query::Table& table, const TextOpti
   Limit(options.row_limit, shown.mutable_copies());
   Limit(options.row_limit, shown.mutable_calls());
   Limit(options.row_limit, shown.mutable_streams());
+  Limit(options.row_limit, shown.mutable_memory());
   if (table.view() == query::PROCESSES) Limit(options.row_limit, shown.mutable_processes());
   return shown;
 }
@@ -201,6 +221,8 @@ std::vector<ordered_json> RowFields(const query::Table& table) {
       return AllFields(table.processes());
     case query::STREAMS:
       return AllFields(table.streams());
+    case query::MEMORY:
+      return AllFields(table.memory());
     default: {
       std::vector<ordered_json> fields;
       for (const auto& row : table.operations()) {
@@ -219,6 +241,7 @@ std::vector<std::string> FieldNames(query::View view) {
   one.add_copies();
   one.add_calls();
   one.add_streams();
+  one.add_memory();
   one.add_processes();
   std::vector<ordered_json> rows = RowFields(one);
   std::vector<std::string> names;

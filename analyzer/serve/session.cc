@@ -176,6 +176,14 @@ query::Process Session::Describe() const {
     events->set_kind(KindWord(kind));
     events->set_count(losses_.received()[kind]);
   }
+  // What most processes have none of.
+  for (const int kind : {wire::GRAPH, wire::SYNCHRONIZATION, wire::MEMORY, wire::OVERHEAD,
+                         wire::COMPILATION, wire::GRAPH_NODE}) {
+    if (losses_.received()[kind] == 0) continue;
+    query::KindCount* events = process.add_events();
+    events->set_kind(KindWord(kind));
+    events->set_count(losses_.received()[kind]);
+  }
   for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
     *process.add_losses() = std::move(loss);
   }
@@ -216,7 +224,8 @@ void Session::AddNotes(query::Process* process) const {
   const EventCounts& received = losses_.received();
   const bool has_cupti_times = received[wire::KERNEL] + received[wire::COPY] +
                                    received[wire::FILL] + received[wire::RUNTIME_CALL] +
-                                   received[wire::DRIVER_CALL] >
+                                   received[wire::DRIVER_CALL] + received[wire::GRAPH] +
+                                   received[wire::SYNCHRONIZATION] + received[wire::MEMORY] >
                                0;
   if (!clock_.known() && has_cupti_times) {
     process->add_notes(

@@ -20,6 +20,9 @@ Summary::State::State(const StringTable* strings, const SummaryLimits& limits)
       spans(limits.spans, limits.groups),
       launches(limits.correlations),
       calls(limits.groups),
+      stream_waits(limits.groups),
+      memory(limits.allocations),
+      captured(&spans, limits.graph_nodes),
       device(limits.groups, limits.intervals),
       unconfirmed(limits.unconfirmed) {}
 
@@ -39,6 +42,7 @@ void Summary::State::Follow(const LaunchJoin::Outcome& outcome) {
 void Summary::State::Count(const DeviceActivity& activity, const DeviceWork& amount) {
   device_records += amount.records;
   device_ns += amount.duration_ns;
+  if (activity.graph_node != 0) captured.AddWork(activity.graph_node, amount);
   if (activity.operation != kNoOperation) {
     spans.AddWork(activity.operation, amount);
   } else if (activity.correlation != 0) {
@@ -102,6 +106,9 @@ void Summary::State::AddCall(const DeviceActivity& activity) {
   CallGroup& group = calls.At({activity.name, activity.kind});
   group.calls.Add(activity.end_ns - activity.start_ns);
   if (activity.result != 0) ++group.errors;
+  if (activity.kind == ActivityKind::kSynchronization && activity.has_stream) {
+    stream_waits.At({activity.context, activity.stream}).Add(activity.end_ns - activity.start_ns);
+  }
 }
 
 Summary::Summary(const StringTable* strings, const SummaryLimits& limits)
@@ -141,17 +148,19 @@ void Summary::AddActivity(const DeviceActivity& activity) {
   const bool is_call = IsHostCall(activity.kind);
   // What a call says of its operation holds whatever its times are.
   if (is_call) AddLaunchOperation(activity.correlation, activity.operation);
-  if (!is_call && !IsDeviceWork(activity.kind)) return;
+  const bool is_host_time = is_call || IsOtherHostTime(activity.kind);
+  if (!is_host_time && !IsDeviceWork(activity.kind)) return;
   const bool is_inside = state_->IsInside(activity.start_ns, activity.end_ns) &&
-                         (is_call || activity.start_ns >= state_->recording_start_ns ||
+                         (is_host_time || activity.start_ns >= state_->recording_start_ns ||
                           state_->recording_start_ns == 0);
   if (!is_inside) {
     state_->impossible.AddActivity(Impossibility::kOutsideRecording, activity.kind);
   } else if (activity.end_ns < activity.start_ns) {
     state_->impossible.AddActivity(Impossibility::kEndsBeforeStart, activity.kind);
-  } else if (is_call) {
+  } else if (is_host_time) {
     state_->AddCall(activity);
-    if (activity.correlation != 0) state_->Confirm(activity.correlation, activity.start_ns);
+    if (is_call && activity.correlation != 0)
+      state_->Confirm(activity.correlation, activity.start_ns);
   } else {
     state_->AddDeviceWork(activity);
   }
@@ -161,6 +170,10 @@ void Summary::AddLaunchOperation(uint64_t correlation, uint64_t operation) {
   if (correlation == 0 || operation == kNoOperation) return;
   state_->Follow(state_->launches.AddLaunch(correlation, operation));
 }
+
+void Summary::AddMemory(const MemoryEvent& event) { state_->memory.Add(event); }
+
+void Summary::AddGraphNode(const GraphNode& node) { state_->captured.AddNode(node); }
 
 const ImpossibleRecords& Summary::impossible() const { return state_->impossible; }
 
@@ -180,7 +193,8 @@ int64_t Summary::device_time_ns() const { return state_->device_ns; }
 size_t Summary::memory_bytes() const {
   return sizeof(State) + state_->spans.memory_bytes() + state_->launches.memory_bytes() +
          state_->calls.memory_bytes() + state_->device.memory_bytes() +
-         state_->unconfirmed.memory_bytes();
+         state_->unconfirmed.memory_bytes() + state_->stream_waits.memory_bytes() +
+         state_->memory.memory_bytes() + state_->captured.memory_bytes();
 }
 
 }  // namespace tp

@@ -129,6 +129,7 @@ absl::Status CheckWork(std::string_view events, const wire::WorkColumns& columns
       .Rows("launch_configuration", columns.launch_configuration(), launch_configurations)
       .Length("queued_to_start_ns", columns.queued_to_start_ns())
       .Length("submitted_to_start_ns", columns.submitted_to_start_ns())
+      .Length("graph_id", columns.graph_id())
       .status();
 }
 
@@ -140,6 +141,31 @@ absl::Status CheckCalls(std::string_view events, const wire::CallColumns& column
       .Names("name_id", columns.name_id())
       .Length("result", columns.result())
       .Length("cbid", columns.cbid())
+      .status();
+}
+
+absl::Status CheckSynchronizations(const wire::SynchronizationColumns& columns) {
+  return Check("synchronizations", columns.start_delta_ns_size(), 0)
+      .Length("duration_ns", columns.duration_ns())
+      .Length("correlation_delta", columns.correlation_delta())
+      .Length("type", columns.type())
+      .Length("context", columns.context())
+      .Length("stream_plus_one", columns.stream_plus_one())
+      .Length("event_plus_one", columns.event_plus_one())
+      .status();
+}
+
+absl::Status CheckMemory(const wire::MemoryColumns& columns) {
+  return Check("memory", columns.time_delta_ns_size(), 0)
+      .Length("operation", columns.operation())
+      .Length("kind", columns.kind())
+      .Length("address_delta", columns.address_delta())
+      .Length("bytes", columns.bytes())
+      .Length("correlation_delta", columns.correlation_delta())
+      .Length("device", columns.device())
+      .Length("context_plus_one", columns.context_plus_one())
+      .Length("stream_plus_one", columns.stream_plus_one())
+      .Length("from_pool", columns.from_pool())
       .status();
 }
 
@@ -188,6 +214,14 @@ absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names) {
         CheckWork("kernels", batch.kernels(), launches, known),
         CheckWork("copies", batch.copies(), launches, known),
         CheckWork("fills", batch.fills(), launches, known),
+        CheckWork("graphs", batch.graphs(), launches, known),
+        CheckSynchronizations(batch.synchronizations()), CheckMemory(batch.memory()),
+        Check("graph_nodes", batch.graph_nodes().node_delta_size(), known)
+            .Length("operation_delta", batch.graph_nodes().operation_delta())
+            .Length("original_delta", batch.graph_nodes().original_delta())
+            .status(),
+        CheckCalls("overheads", batch.overheads(), known),
+        CheckCalls("compilations", batch.compilations(), known),
         CheckCalls("runtime_calls", batch.runtime_calls(), known),
         CheckCalls("driver_calls", batch.driver_calls(), known),
         Check("launch_operations", batch.launch_operations().correlation_delta_size(), known)
@@ -199,16 +233,24 @@ absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names) {
 }
 
 EventCounts CountEvents(const wire::Batch& batch) {
+  const auto rows = [](const auto& first_column) {
+    return static_cast<uint64_t>(first_column.size());
+  };
   EventCounts counts{};
-  counts[wire::OPERATION] = static_cast<uint64_t>(batch.operations().start_delta_ns_size()) +
-                            static_cast<uint64_t>(batch.opened().start_delta_ns_size());
-  counts[wire::KERNEL] = static_cast<uint64_t>(batch.kernels().start_delta_ns_size());
-  counts[wire::COPY] = static_cast<uint64_t>(batch.copies().start_delta_ns_size());
-  counts[wire::FILL] = static_cast<uint64_t>(batch.fills().start_delta_ns_size());
-  counts[wire::RUNTIME_CALL] = static_cast<uint64_t>(batch.runtime_calls().start_delta_ns_size());
-  counts[wire::DRIVER_CALL] = static_cast<uint64_t>(batch.driver_calls().start_delta_ns_size());
-  counts[wire::LAUNCH_OPERATION] =
-      static_cast<uint64_t>(batch.launch_operations().correlation_delta_size());
+  counts[wire::OPERATION] =
+      rows(batch.operations().start_delta_ns()) + rows(batch.opened().start_delta_ns());
+  counts[wire::KERNEL] = rows(batch.kernels().start_delta_ns());
+  counts[wire::COPY] = rows(batch.copies().start_delta_ns());
+  counts[wire::FILL] = rows(batch.fills().start_delta_ns());
+  counts[wire::RUNTIME_CALL] = rows(batch.runtime_calls().start_delta_ns());
+  counts[wire::DRIVER_CALL] = rows(batch.driver_calls().start_delta_ns());
+  counts[wire::LAUNCH_OPERATION] = rows(batch.launch_operations().correlation_delta());
+  counts[wire::GRAPH] = rows(batch.graphs().start_delta_ns());
+  counts[wire::SYNCHRONIZATION] = rows(batch.synchronizations().start_delta_ns());
+  counts[wire::MEMORY] = rows(batch.memory().time_delta_ns());
+  counts[wire::OVERHEAD] = rows(batch.overheads().start_delta_ns());
+  counts[wire::COMPILATION] = rows(batch.compilations().start_delta_ns());
+  counts[wire::GRAPH_NODE] = rows(batch.graph_nodes().node_delta());
   return counts;
 }
 

@@ -15,6 +15,8 @@ struct Kept {
   std::vector<std::pair<uint64_t, int64_t>> closed;
   std::vector<DeviceActivity> activities;
   std::vector<std::pair<uint64_t, uint64_t>> launches;
+  std::vector<MemoryEvent> memory;
+  std::vector<GraphNode> graph_nodes;
 
   void AddSpan(const Span& span) { spans.push_back(span); }
   void CloseSpan(uint64_t id, int64_t end_ns) { closed.emplace_back(id, end_ns); }
@@ -22,6 +24,8 @@ struct Kept {
   void AddLaunchOperation(uint64_t correlation, uint64_t operation) {
     launches.emplace_back(correlation, operation);
   }
+  void AddMemory(const MemoryEvent& event) { memory.push_back(event); }
+  void AddGraphNode(const GraphNode& node) { graph_nodes.push_back(node); }
   size_t rows() const { return spans.size() + closed.size() + activities.size() + launches.size(); }
 };
 
@@ -73,6 +77,67 @@ TEST_F(BatchDecoder, AKernelHasTheLaunchConfigurationThatItNames) {
   kernels->set_launch_configuration(0, 3);
   EXPECT_FALSE(Decode().ok()) << "there are two";
   EXPECT_EQ(kept_.rows(), 3u);
+}
+
+TEST_F(BatchDecoder, ReadsWaitsGraphsMemoryAndOverhead) {
+  batch_.mutable_graphs()->add_start_delta_ns(5'000'100);
+  batch_.mutable_graphs()->add_duration_ns(50);
+  batch_.mutable_graphs()->add_graph_id(3);
+  wire::SynchronizationColumns* waits = batch_.mutable_synchronizations();
+  for (int64_t delta : {5'000'200, 100}) waits->add_start_delta_ns(delta);
+  waits->add_duration_ns(7);
+  for (uint32_t type : {3, 4}) waits->add_type(type);
+  waits->add_context(1);
+  for (uint32_t stream : {8, 0}) waits->add_stream_plus_one(stream);
+  batch_.mutable_overheads()->add_start_delta_ns(5'000'300);
+  batch_.mutable_overheads()->add_name_id(1);
+  batch_.mutable_compilations()->add_start_delta_ns(5'000'300);
+  wire::MemoryColumns* memory = batch_.mutable_memory();
+  for (int64_t delta : {5'000'400, 10}) memory->add_time_delta_ns(delta);
+  for (auto operation : {wire::ALLOCATION, wire::RELEASE}) memory->add_operation(operation);
+  for (int64_t delta : {1000, 0}) memory->add_address_delta(delta);
+  memory->add_bytes(64);
+  memory->add_kind(3);
+  wire::GraphNodeColumns* nodes = batch_.mutable_graph_nodes();
+  for (int64_t delta : {10, 10}) nodes->add_node_delta(delta);
+  for (int64_t delta : {7, -7}) nodes->add_operation_delta(delta);
+  for (int64_t delta : {0, 10}) nodes->add_original_delta(delta);
+
+  absl::StatusOr<EventCounts> counts = Decode();
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ((*counts)[wire::GRAPH], 1u);
+  EXPECT_EQ((*counts)[wire::SYNCHRONIZATION], 2u);
+  EXPECT_EQ((*counts)[wire::MEMORY], 2u);
+  EXPECT_EQ((*counts)[wire::OVERHEAD], 1u);
+  EXPECT_EQ((*counts)[wire::COMPILATION], 1u);
+  EXPECT_EQ((*counts)[wire::GRAPH_NODE], 2u);
+  ASSERT_EQ(kept_.activities.size(), 5u);
+  EXPECT_EQ(kept_.activities[0].kind, ActivityKind::kGraph);
+  EXPECT_EQ(strings_.Text(kept_.activities[0].name), "CUDA graph 3");
+  EXPECT_EQ(kept_.activities[0].start_ns, 1'000'100);
+  EXPECT_EQ(kept_.activities[1].kind, ActivityKind::kSynchronization);
+  EXPECT_EQ(strings_.Text(kept_.activities[1].name), "stream synchronize");
+  EXPECT_TRUE(kept_.activities[1].has_stream);
+  EXPECT_EQ(kept_.activities[1].stream, 7u);
+  EXPECT_EQ(strings_.Text(kept_.activities[2].name), "context synchronize");
+  EXPECT_FALSE(kept_.activities[2].has_stream);
+  EXPECT_EQ(kept_.activities[2].end_ns, 1'000'307);
+  EXPECT_EQ(kept_.activities[3].kind, ActivityKind::kOverhead);
+  EXPECT_EQ(kept_.activities[4].kind, ActivityKind::kCompilation);
+  ASSERT_EQ(kept_.memory.size(), 2u);
+  EXPECT_EQ(kept_.memory[1].time_ns, 1'000'410);
+  EXPECT_EQ(kept_.memory[1].operation, MemoryOperation::kRelease);
+  EXPECT_EQ(kept_.memory[1].address, 1000u);
+  ASSERT_EQ(kept_.graph_nodes.size(), 2u);
+  EXPECT_EQ(kept_.graph_nodes[0].operation, 7u);
+  EXPECT_EQ(kept_.graph_nodes[0].original, 0u);
+  EXPECT_EQ(kept_.graph_nodes[1].id, 20u);
+  EXPECT_EQ(kept_.graph_nodes[1].operation, kNoOperation);
+  EXPECT_EQ(kept_.graph_nodes[1].original, 10u);
+
+  memory->add_bytes(1);
+  memory->add_bytes(1);
+  EXPECT_FALSE(Decode().ok()) << "three entries for two rows";
 }
 
 TEST_F(BatchDecoder, ReadsOperationsInHostTime) {

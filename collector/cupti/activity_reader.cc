@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "collector/cupti/chatty_calls.h"
@@ -32,6 +33,13 @@ static_assert(offsetof(CUpti_ActivityMemcpyPtoP4, correlationId) == 60);
 static_assert(offsetof(CUpti_ActivityMemset4, correlationId) == 44);
 static_assert(offsetof(CUpti_ActivityMemset4, memoryKind) == 50);
 static_assert(offsetof(CUpti_ActivityAPI, correlationId) == 32);
+static_assert(offsetof(CUpti_ActivityGraphTrace2, streamId) == 36);
+static_assert(offsetof(CUpti_ActivitySynchronization2, cudaEventId) == 36);
+static_assert(offsetof(CUpti_ActivityMemory4, isAsync) == 72);
+static_assert(offsetof(CUpti_ActivityMemory4, memoryPoolConfig) == 80);
+static_assert(offsetof(CUpti_ActivityMemoryPool3, timestamp) == 56);
+static_assert(offsetof(CUpti_ActivityOverhead3, end) == 32);
+static_assert(offsetof(CUpti_ActivityJit2, correlationId) == 32);
 
 template <typename Record>
 const Record& As(const CUpti_Activity* record) {
@@ -63,6 +71,41 @@ std::string_view RuntimeFunctionName(std::string_view name) {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
   return name;
+}
+
+const char* OverheadText(CUpti_ActivityOverheadKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
+      return "driver compiler";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
+      return "CUPTI buffer flush";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
+      return "CUPTI instrumentation";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
+      return "CUPTI resource creation";
+    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
+      return "module loading by the runtime";
+    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
+      return "lazy function loading";
+    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
+      return "command buffer full";
+    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
+      return "CUPTI buffer request";
+    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT:
+      return "CUPTI unified memory initialization";
+    default:
+      return "unknown overhead";
+  }
+}
+
+std::string CompilationText(CUpti_ActivityJitEntryType entry,
+                            CUpti_ActivityJitOperationType operation) {
+  std::string text = entry == CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN     ? "PTX to cubin"
+                     : entry == CUPTI_ACTIVITY_JIT_ENTRY_NVVM_IR_TO_PTX ? "NVVM IR to PTX"
+                                                                        : "unknown compilation";
+  if (operation == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD) text += " (loaded from the cache)";
+  if (operation == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE) text += " (stored in the cache)";
+  return text;
 }
 
 }  // namespace
@@ -107,6 +150,18 @@ void ActivityReader::ReadRecord(const CUpti_Activity* record) {
       return ReadCall(record, EventKind::kDriverCall, CUPTI_CB_DOMAIN_DRIVER_API);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return ReadCorrelation(record);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return ReadGraph(record);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return ReadSynchronization(record);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return ReadMemory(record);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+      return ReadMemoryPool(record);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return ReadOverhead(record);
+    case CUPTI_ACTIVITY_KIND_JIT:
+      return ReadCompilation(record);
     default:
       ++unreadable_;
   }
@@ -160,6 +215,100 @@ void ActivityReader::ReadFill(const CUpti_Activity* record) {
   work.destination_memory = fill.memoryKind;
   work.value = fill.value;
   encoder_->AddWork(EventKind::kFill, work);
+}
+
+void ActivityReader::ReadGraph(const CUpti_Activity* record) {
+  const auto& graph = As<CUpti_ActivityGraphTrace2>(record);
+  Work work = {};
+  work.start_ns = static_cast<int64_t>(graph.start);
+  work.end_ns = static_cast<int64_t>(graph.end);
+  work.correlation_id = graph.correlationId;
+  work.device = graph.deviceId;
+  work.context = graph.contextId;
+  work.stream = graph.streamId;
+  work.graph_id = graph.graphId;
+  encoder_->AddWork(EventKind::kGraph, work);
+}
+
+void ActivityReader::ReadSynchronization(const CUpti_Activity* record) {
+  const auto& wait = As<CUpti_ActivitySynchronization2>(record);
+  Synchronization synchronization = {};
+  synchronization.start_ns = static_cast<int64_t>(wait.start);
+  synchronization.end_ns = static_cast<int64_t>(wait.end);
+  synchronization.correlation_id = wait.correlationId;
+  synchronization.type = wait.type;
+  synchronization.context = wait.contextId;
+  static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == UINT32_MAX);
+  synchronization.stream_plus_one = wait.streamId + 1;  // The invalid value becomes 0.
+  synchronization.event_plus_one = wait.cudaEventId + 1;
+  encoder_->AddSynchronization(synchronization);
+}
+
+void ActivityReader::ReadMemory(const CUpti_Activity* record) {
+  const auto& memory = As<CUpti_ActivityMemory4>(record);
+  MemoryEvent event = {};
+  event.time_ns = static_cast<int64_t>(memory.timestamp);
+  if (memory.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION) {
+    event.operation = MemoryOperation::kAllocation;
+  } else if (memory.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE) {
+    event.operation = MemoryOperation::kRelease;
+  }
+  event.kind = memory.memoryKind;
+  event.address = memory.address;
+  event.bytes = memory.bytes;
+  event.correlation_id = memory.correlationId;
+  event.device = memory.deviceId;
+  static_assert(CUPTI_INVALID_CONTEXT_ID == UINT32_MAX && CUPTI_INVALID_STREAM_ID == UINT32_MAX);
+  event.context_plus_one = memory.contextId + 1;
+  if (memory.isAsync != 0) event.stream_plus_one = memory.streamId + 1;
+  event.from_pool =
+      memory.memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID;
+  encoder_->AddMemory(event);
+}
+
+void ActivityReader::ReadMemoryPool(const CUpti_Activity* record) {
+  const auto& pool = As<CUpti_ActivityMemoryPool3>(record);
+  MemoryEvent event = {};
+  event.time_ns = static_cast<int64_t>(pool.timestamp);
+  switch (pool.memoryPoolOperationType) {
+    case CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED:
+      event.operation = MemoryOperation::kPoolCreation;
+      break;
+    case CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED:
+      event.operation = MemoryOperation::kPoolDestruction;
+      break;
+    case CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED:
+      event.operation = MemoryOperation::kPoolTrim;
+      break;
+    default:
+      break;
+  }
+  event.address = pool.address;
+  event.correlation_id = pool.correlationId;
+  event.device = pool.deviceId;
+  encoder_->AddMemory(event);
+}
+
+void ActivityReader::ReadOverhead(const CUpti_Activity* record) {
+  const auto& overhead = As<CUpti_ActivityOverhead3>(record);
+  Call call = {};
+  call.start_ns = static_cast<int64_t>(overhead.start);
+  call.end_ns = static_cast<int64_t>(overhead.end);
+  if (overhead.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) {
+    call.thread_id = overhead.objectId.pt.threadId;
+  }
+  call.name = strings_->Intern(OverheadText(overhead.overheadKind));
+  encoder_->AddCall(EventKind::kOverhead, call);
+}
+
+void ActivityReader::ReadCompilation(const CUpti_Activity* record) {
+  const auto& jit = As<CUpti_ActivityJit2>(record);
+  Call call = {};
+  call.start_ns = static_cast<int64_t>(jit.start);
+  call.end_ns = static_cast<int64_t>(jit.end);
+  call.correlation_id = jit.correlationId;
+  call.name = strings_->Intern(CompilationText(jit.jitEntryType, jit.jitOperationType));
+  encoder_->AddCall(EventKind::kCompilation, call);
 }
 
 void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,

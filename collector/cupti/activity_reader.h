@@ -52,6 +52,12 @@ class ActivityReader {
   void ReadCopy(const CUpti_Activity* record);
   void ReadPeerCopy(const CUpti_Activity* record);
   void ReadFill(const CUpti_Activity* record);
+  void ReadGraph(const CUpti_Activity* record);
+  void ReadSynchronization(const CUpti_Activity* record);
+  void ReadMemory(const CUpti_Activity* record);
+  void ReadMemoryPool(const CUpti_Activity* record);
+  void ReadOverhead(const CUpti_Activity* record);
+  void ReadCompilation(const CUpti_Activity* record);
   void ReadCall(const CUpti_Activity* record, EventKind kind, CUpti_CallbackDomain domain);
   void ReadCorrelation(const CUpti_Activity* record);
   void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);

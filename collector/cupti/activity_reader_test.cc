@@ -205,6 +205,81 @@ TEST_F(ActivityReaderTest, ChattyCallsAreLeftOutWhereTheyCome) {
   EXPECT_EQ(batch.driver_calls().start_delta_ns_size(), 1);
 }
 
+TEST_F(ActivityReaderTest, KindsThatAreNotCollectedByDefaultArriveAsWell) {
+  CUpti_ActivitySynchronization2 wait = {};
+  wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
+  wait.start = 100;
+  wait.end = 150;
+  wait.contextId = 1;
+  wait.streamId = 7;
+  wait.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  Append(wait);
+  CUpti_ActivityMemory4 memory = {};
+  memory.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  memory.memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+  memory.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  memory.timestamp = 200;
+  memory.address = 0x7f00;
+  memory.bytes = 512;
+  memory.contextId = CUPTI_INVALID_CONTEXT_ID;
+  memory.streamId = 7;
+  memory.isAsync = 1;
+  memory.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  Append(memory);
+  CUpti_ActivityMemoryPool3 pool = {};
+  pool.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+  pool.memoryPoolOperationType = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED;
+  pool.timestamp = 300;
+  Append(pool);
+  CUpti_ActivityGraphTrace2 graph = {};
+  graph.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+  graph.start = 400;
+  graph.end = 450;
+  graph.graphId = 3;
+  graph.streamId = 13;
+  graph.correlationId = 9;
+  Append(graph);
+  CUpti_ActivityOverhead3 overhead = {};
+  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+  overhead.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+  overhead.objectId.pt.threadId = 42;
+  overhead.start = 500;
+  overhead.end = 530;
+  Append(overhead);
+  CUpti_ActivityJit2 jit = {};
+  jit.kind = CUPTI_ACTIVITY_KIND_JIT;
+  jit.jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN;
+  jit.jitOperationType = CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD;
+  jit.start = 600;
+  jit.end = 700;
+  Append(jit);
+
+  wire::Batch batch = Read();
+  EXPECT_EQ(unreadable_, 0u);
+  ASSERT_EQ(batch.synchronizations().start_delta_ns_size(), 1);
+  EXPECT_EQ(batch.synchronizations().type(0), 3u);
+  EXPECT_EQ(batch.synchronizations().stream_plus_one(0), 8u);
+  EXPECT_EQ(batch.synchronizations().event_plus_one_size(), 0) << "it waited for no event";
+  ASSERT_EQ(batch.memory().time_delta_ns_size(), 2);
+  EXPECT_EQ(batch.memory().operation(0), wire::ALLOCATION);
+  EXPECT_EQ(batch.memory().bytes(0), 512u);
+  EXPECT_EQ(batch.memory().stream_plus_one(0), 8u);
+  EXPECT_EQ(batch.memory().from_pool(0), 1u);
+  EXPECT_EQ(batch.memory().operation(1), wire::POOL_CREATION);
+  EXPECT_EQ(batch.memory().stream_plus_one(1), 0u);
+  ASSERT_EQ(batch.graphs().start_delta_ns_size(), 1);
+  EXPECT_EQ(batch.graphs().graph_id(0), 3u);
+  EXPECT_EQ(batch.graphs().stream(0), 13u);
+  EXPECT_EQ(batch.graphs().correlation_delta(0), 9);
+  ASSERT_EQ(batch.overheads().start_delta_ns_size(), 1);
+  EXPECT_EQ(strings_.Text(batch.overheads().name_id(0)), "CUPTI buffer flush");
+  EXPECT_EQ(batch.overheads().thread_id(0), 42u);
+  ASSERT_EQ(batch.compilations().start_delta_ns_size(), 1);
+  EXPECT_EQ(strings_.Text(batch.compilations().name_id(0)), "PTX to cubin (loaded from the cache)");
+}
+
 TEST_F(ActivityReaderTest, AnotherToolsCorrelationIsLeftAlone) {
   CUpti_ActivityExternalCorrelation correlation = {};
   correlation.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;

@@ -4,8 +4,8 @@ namespace tp::collect {
 namespace {
 
 constexpr std::string_view kWords[] = {
-    "kernels", "copies",   "fills",   "runtime", "driver",  "chatty", "synchronization", "memory",
-    "graphs",  "captures", "devices", "names",   "modules", "jit",    "overhead",        "latency"};
+    "kernels", "copies", "fills",    "runtime",      "driver",   "chatty", "synchronization",
+    "memory",  "graphs", "captures", "compilations", "overhead", "latency"};
 static_assert(std::size(kWords) == kActivities);
 
 constexpr std::string_view kSeparators = ", \t\n";
@@ -36,9 +36,8 @@ bool SetOfWord(std::string_view word, ActivitySet* set) {
 }  // namespace
 
 ActivitySet DefaultActivities() {
-  return {Activity::kKernels, Activity::kCopies,   Activity::kFills,   Activity::kRuntime,
-          Activity::kDriver,  Activity::kCaptures, Activity::kDevices, Activity::kNames,
-          Activity::kModules, Activity::kJit,      Activity::kOverhead};
+  return {Activity::kKernels, Activity::kCopies,   Activity::kFills,        Activity::kRuntime,
+          Activity::kDriver,  Activity::kCaptures, Activity::kCompilations, Activity::kOverhead};
 }
 
 std::string_view ActivityWord(Activity activity) { return kWords[static_cast<size_t>(activity)]; }

@@ -25,14 +25,11 @@ enum class Activity : uint8_t {
   kMemory,           // Allocations, frees and pools.
   kGraphs,           // Whole graphs, in place of their nodes' kernels, copies and fills.
   kCaptures,         // The operations in which nodes of graphs were made.
-  kDevices,          // What devices, contexts and streams there are.
-  kNames,            // Names that the program gave to threads, streams, contexts and devices.
-  kModules,          // Modules loaded.
-  kJit,              // Compilations at run time.
+  kCompilations,     // Compilations at run time.
   kOverhead,         // What CUPTI itself costs.
   kLatency,          // When kernels were queued and submitted.
 };
-inline constexpr size_t kActivities = 16;
+inline constexpr size_t kActivities = 13;
 
 class ActivitySet {
  public:

@@ -28,8 +28,8 @@ TEST(ActivitySetTest, SignedWordsChangeTheDefault) {
 }
 
 TEST(ActivitySetTest, SignedWordsAfterPlainOnesChangeThose) {
-  EXPECT_EQ(Parsed("kernels,copies,-copies,+jit"),
-            (ActivitySet{Activity::kKernels, Activity::kJit}));
+  EXPECT_EQ(Parsed("kernels,copies,-copies,+overhead"),
+            (ActivitySet{Activity::kKernels, Activity::kOverhead}));
   EXPECT_FALSE(Parsed("all,-latency").Has(Activity::kLatency));
   EXPECT_EQ(ActivityWords(Parsed("all")).size(), kActivities);
 }

@@ -23,6 +23,12 @@ constexpr Kind kKinds[] = {
     {Activity::kFills, CUPTI_ACTIVITY_KIND_MEMSET},
     {Activity::kRuntime, CUPTI_ACTIVITY_KIND_RUNTIME},
     {Activity::kDriver, CUPTI_ACTIVITY_KIND_DRIVER},
+    {Activity::kSynchronization, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+    {Activity::kMemory, CUPTI_ACTIVITY_KIND_MEMORY2},
+    {Activity::kMemory, CUPTI_ACTIVITY_KIND_MEMORY_POOL},
+    {Activity::kGraphs, CUPTI_ACTIVITY_KIND_GRAPH_TRACE},
+    {Activity::kCompilations, CUPTI_ACTIVITY_KIND_JIT},
+    {Activity::kOverhead, CUPTI_ACTIVITY_KIND_OVERHEAD},
 };
 static_assert(std::size(kKinds) <= 32, "kinds are bits of one word");
 
@@ -30,15 +36,19 @@ static_assert(std::size(kKinds) <= 32, "kinds are bits of one word");
 constexpr ActivitySet kEssential = {Activity::kKernels, Activity::kCopies, Activity::kFills,
                                     Activity::kRuntime, Activity::kDriver};
 
+// Of graphs' nodes that the collector thread has not read yet.
+constexpr size_t kMostGraphNodes = 1 << 16;
+
+constexpr CUpti_CallbackId kGraphNodeCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
+
 // The process's capture: where CUPTI's callbacks and the application's threads find it.
 std::atomic<Capture*> g_capture{nullptr};
-
-void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
 }  // namespace
 
 Capture::Capture(const CuptiApi* api, ActivityBuffers* buffers, ActivitySet activities)
-    : api_(api), buffers_(buffers), activities_(activities) {
+    : api_(api), buffers_(buffers), activities_(activities), graph_nodes_(kMostGraphNodes) {
   g_capture.store(this, std::memory_order_release);
 }
 
@@ -48,9 +58,9 @@ Capture::~Capture() {
 }
 
 bool Capture::Begin(std::string* reason) {
-  // Before any other call, so that another tool shows. No callback is switched on: they cost on
-  // every launch.
-  CUptiResult subscribed = api_->Subscribe(&subscriber_, &IgnoreCallback, nullptr);
+  // Before any other call, so that another tool shows. Of callbacks only those for graphs' nodes
+  // are switched on: others cost on every launch.
+  CUptiResult subscribed = api_->Subscribe(&subscriber_, &Called, nullptr);
   if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     *reason = "another profiler holds CUPTI in this process";
     return false;
@@ -106,6 +116,7 @@ bool Capture::Apply(std::string* reason) {
   if (!ApplyKinds(reason)) return false;
   ApplyChatty();
   ApplyLatency();
+  ApplyCaptures();
   return true;
 }
 
@@ -156,6 +167,26 @@ void Capture::ApplyLatency() {
   }
 }
 
+void Capture::ApplyCaptures() {
+  const bool wanted = activities_.Has(Activity::kCaptures);
+  if (wanted == captures_enabled_) return;
+  CUptiResult result = CUPTI_SUCCESS;
+  if (api_->EnableCallback == nullptr || api_->GetGraphNodeId == nullptr) {
+    result = CUPTI_ERROR_NOT_SUPPORTED;
+  } else {
+    for (CUpti_CallbackId id : kGraphNodeCallbacks) {
+      const CUptiResult one =
+          api_->EnableCallback(wanted, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id);
+      if (one != CUPTI_SUCCESS) result = one;
+    }
+  }
+  if (result == CUPTI_SUCCESS) {
+    captures_enabled_ = wanted;
+  } else if (wanted) {
+    Refuse(Activity::kCaptures, result);
+  }
+}
+
 void Capture::Refuse(Activity activity, CUptiResult why) {
   if (refused_.Has(activity)) return;
   refused_.Add(activity);
@@ -198,9 +229,35 @@ void Capture::Undo() {
     if ((enabled_ & (uint32_t{1} << i)) != 0) api_->ActivityDisable(kKinds[i].kind);
   }
   enabled_ = 0;
+  captures_enabled_ = false;  // Ends with the subscription.
   if (subscriber_ != nullptr) api_->ActivityDisable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
   if (subscriber_ != nullptr) api_->Unsubscribe(subscriber_);
   subscriber_ = nullptr;
+}
+
+void CUPTIAPI Capture::Called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void* data) {
+  Capture* capture = g_capture.load(std::memory_order_acquire);
+  if (capture == nullptr || domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
+  if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    return;
+  }
+  const auto* resource = static_cast<const CUpti_ResourceData*>(data);
+  if (resource->resourceDescriptor == nullptr) return;
+  capture->GraphNodeMade(id, *static_cast<const CUpti_GraphData*>(resource->resourceDescriptor));
+}
+
+// On the thread that makes the node, within its call.
+void Capture::GraphNodeMade(CUpti_CallbackId id, const CUpti_GraphData& graph) {
+  GraphNode node = {};
+  if (api_->GetGraphNodeId(graph.node, &node.id) != CUPTI_SUCCESS || node.id == 0) return;
+  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    if (api_->GetGraphNodeId(graph.originalNode, &node.original_id) != CUPTI_SUCCESS) return;
+  } else {
+    node.operation_id = ThreadOperations::InnermostOfThisThread();
+    if (node.operation_id == 0) return;
+  }
+  graph_nodes_.Add(node);
 }
 
 void CUPTIAPI Capture::RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {

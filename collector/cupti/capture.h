@@ -12,6 +12,7 @@
 #include "collector/cupti/activity_set.h"
 #include "collector/cupti/clock.h"
 #include "collector/cupti/cupti_api.h"
+#include "collector/cupti/graph_node_log.h"
 
 namespace tp::collect {
 
@@ -42,6 +43,9 @@ class Capture {
   // CUPTI cannot leave chatty calls out by itself: the reader has to.
   bool chatty_calls_come() const { return chatty_calls_come_; }
 
+  // Nodes of graphs that were made, for the collector thread to read.
+  GraphNodeLog& graph_nodes() { return graph_nodes_; }
+
   // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a
   // kernel that still runs is then lost). False after an error, with `reason`.
   bool Flush(bool forced, std::string* reason);
@@ -63,9 +67,13 @@ class Capture {
   bool ApplyKinds(std::string* reason);
   void ApplyChatty();
   void ApplyLatency();
+  void ApplyCaptures();
   void Refuse(Activity activity, CUptiResult why);
   void Undo();
 
+  static void CUPTIAPI Called(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void* data);
+  void GraphNodeMade(CUpti_CallbackId id, const CUpti_GraphData& graph);
   static void CUPTIAPI RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records);
   static void CUPTIAPI CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer,
                                       size_t bytes, size_t valid_bytes);
@@ -80,7 +88,9 @@ class Capture {
   std::vector<std::string> refusals_;
   uint32_t enabled_ = 0;  // Kinds that are on, as bits by their place in the table of kinds.
   bool latency_enabled_ = false;
+  bool captures_enabled_ = false;
   bool chatty_calls_come_ = false;
+  GraphNodeLog graph_nodes_;
   std::atomic<bool> active_{false};
   std::atomic<uint64_t> dropped_{0};
   std::atomic<uint32_t> application_error_{0};

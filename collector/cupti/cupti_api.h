@@ -32,7 +32,9 @@ namespace tp::collect {
   APPLY(ActivityEnableDriverApi)         \
   APPLY(ActivityEnableLatencyTimestamps) \
   APPLY(ActivityEnableRuntimeApi)        \
+  APPLY(EnableCallback)                  \
   APPLY(Finalize)                        \
+  APPLY(GetGraphNodeId)                  \
   APPLY(SetThreadIdType)
 
 struct CuptiApi {

@@ -12,7 +12,9 @@ namespace {
 constexpr uint32_t kBatch = 3;  // Of FromCollector; those below are Batch's.
 constexpr uint32_t kSequence = 1, kOperations = 2, kOpened = 3, kClosed = 4, kKernels = 5,
                    kCopies = 6, kFills = 7, kRuntimeCalls = 8, kDriverCalls = 9,
-                   kLaunchOperations = 10, kLaunchConfigurations = 11;
+                   kLaunchOperations = 10, kLaunchConfigurations = 11, kGraphs = 12,
+                   kSynchronizations = 13, kMemory = 14, kOverheads = 15, kCompilations = 16,
+                   kGraphNodes = 17;
 
 // Writes packed columns into one of the batch's submessages.
 class ColumnWriter {
@@ -107,6 +109,42 @@ void BatchEncoder::WorkColumns::Write(uint32_t field, std::string* batch) {
   writer.Values(15, launch_configuration);
   writer.Values(16, queued);
   writer.Values(17, submitted);
+  writer.Values(18, graph_id);
+}
+
+void BatchEncoder::SynchronizationColumns::Write(uint32_t field, std::string* batch) {
+  if (start.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, start);
+  writer.Rows(2, duration);
+  writer.Rows(3, correlation);
+  writer.Values(4, type);
+  writer.Values(5, context);
+  writer.Values(6, stream);
+  writer.Values(7, event);
+}
+
+void BatchEncoder::MemoryColumns::Write(uint32_t field, std::string* batch) {
+  if (time.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, time);
+  writer.Values(2, operation);
+  writer.Values(3, kind);
+  writer.Rows(4, address);
+  writer.Values(5, bytes);
+  writer.Rows(6, correlation);
+  writer.Values(7, device);
+  writer.Values(8, context);
+  writer.Values(9, stream);
+  writer.Values(10, from_pool);
+}
+
+void BatchEncoder::GraphNodeColumns::Write(uint32_t field, std::string* batch) {
+  if (node.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, node);
+  writer.Rows(2, operation);
+  writer.Rows(3, original);
 }
 
 void BatchEncoder::CallColumns::Write(uint32_t field, std::string* batch) {
@@ -199,8 +237,62 @@ void BatchEncoder::AddKernel(const Work& work, const LaunchConfiguration& launch
   ++rows_;
 }
 
+BatchEncoder::WorkColumns& BatchEncoder::ColumnsOfWork(EventKind kind) {
+  if (kind == EventKind::kCopy) return copies_;
+  return kind == EventKind::kFill ? fills_ : graphs_;
+}
+
+BatchEncoder::CallColumns& BatchEncoder::ColumnsOfCall(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRuntimeCall:
+      return runtime_calls_;
+    case EventKind::kDriverCall:
+      return driver_calls_;
+    case EventKind::kOverhead:
+      return overheads_;
+    default:
+      return compilations_;
+  }
+}
+
+void BatchEncoder::AddSynchronization(const Synchronization& synchronization) {
+  SynchronizationColumns& columns = synchronizations_;
+  columns.start.Append(synchronization.start_ns);
+  columns.duration.Append(Duration(synchronization.start_ns, synchronization.end_ns));
+  columns.correlation.Append(synchronization.correlation_id);
+  columns.type.Append(synchronization.type);
+  columns.context.Append(synchronization.context);
+  columns.stream.Append(synchronization.stream_plus_one);
+  columns.event.Append(synchronization.event_plus_one);
+  ++counts_[EventKind::kSynchronization];
+  ++rows_;
+}
+
+void BatchEncoder::AddMemory(const MemoryEvent& event) {
+  memory_.time.Append(event.time_ns);
+  memory_.operation.Append(static_cast<uint8_t>(event.operation));
+  memory_.kind.Append(event.kind);
+  memory_.address.Append(event.address);
+  memory_.bytes.Append(event.bytes);
+  memory_.correlation.Append(event.correlation_id);
+  memory_.device.Append(event.device);
+  memory_.context.Append(event.context_plus_one);
+  memory_.stream.Append(event.stream_plus_one);
+  memory_.from_pool.Append(event.from_pool);
+  ++counts_[EventKind::kMemory];
+  ++rows_;
+}
+
+void BatchEncoder::AddGraphNode(const GraphNode& node) {
+  graph_nodes_.node.Append(node.id);
+  graph_nodes_.operation.Append(node.operation_id);
+  graph_nodes_.original.Append(node.original_id);
+  ++counts_[EventKind::kGraphNode];
+  ++rows_;
+}
+
 void BatchEncoder::AddWork(EventKind kind, const Work& work) {
-  WorkColumns& columns = kind == EventKind::kCopy ? copies_ : fills_;
+  WorkColumns& columns = ColumnsOfWork(kind);
   columns.AddCommon(work);
   columns.bytes.Append(work.bytes);
   columns.copy_kind.Append(work.copy_kind);
@@ -208,12 +300,13 @@ void BatchEncoder::AddWork(EventKind kind, const Work& work) {
   columns.destination_memory.Append(work.destination_memory);
   columns.destination_device.Append(work.destination_device_plus_one);
   columns.value.Append(work.value);
+  columns.graph_id.Append(work.graph_id);
   ++counts_[kind];
   ++rows_;
 }
 
 void BatchEncoder::AddCall(EventKind kind, const Call& call) {
-  CallColumns& columns = kind == EventKind::kRuntimeCall ? runtime_calls_ : driver_calls_;
+  CallColumns& columns = ColumnsOfCall(kind);
   columns.start.Append(call.start_ns);
   columns.duration.Append(Duration(call.start_ns, call.end_ns));
   columns.correlation.Append(call.correlation_id);
@@ -245,6 +338,12 @@ EncodedBatch BatchEncoder::Finish(uint64_t sequence, StringId last_string) {
   driver_calls_.Write(kDriverCalls, &batch);
   launch_operations_.Write(kLaunchOperations, &batch);
   launch_configurations_.Write(kLaunchConfigurations, &batch);
+  graphs_.Write(kGraphs, &batch);
+  synchronizations_.Write(kSynchronizations, &batch);
+  memory_.Write(kMemory, &batch);
+  overheads_.Write(kOverheads, &batch);
+  compilations_.Write(kCompilations, &batch);
+  graph_nodes_.Write(kGraphNodes, &batch);
 
   EncodedBatch encoded;
   encoded.sequence = sequence;

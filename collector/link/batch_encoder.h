@@ -30,9 +30,12 @@ class BatchEncoder {
   void AddOpened(const Operation& operation);
   void AddClosed(uint64_t id, int64_t end_ns);
   void AddKernel(const Work& work, const LaunchConfiguration& launch);
-  // `kind` is kCopy or kFill.
+  // `kind` is kCopy, kFill or kGraph.
   void AddWork(EventKind kind, const Work& work);
-  // `kind` is kRuntimeCall or kDriverCall.
+  void AddSynchronization(const Synchronization& synchronization);
+  void AddMemory(const MemoryEvent& event);
+  void AddGraphNode(const GraphNode& node);
+  // `kind` is kRuntimeCall, kDriverCall, kOverhead or kCompilation.
   void AddCall(EventKind kind, const Call& call);
   void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
 
@@ -58,7 +61,7 @@ class BatchEncoder {
     DeltaColumn start, correlation;
     PackedVarints duration;
     ValueColumn device, context, stream, name, bytes, copy_kind, source_memory, destination_memory,
-        destination_device, value, graph_node, launch_configuration, queued, submitted;
+        destination_device, value, graph_node, launch_configuration, queued, submitted, graph_id;
     void AddCommon(const Work& work);
     void Write(uint32_t field, std::string* batch);
   };
@@ -68,11 +71,28 @@ class BatchEncoder {
     ValueColumn thread, name, result, cbid;
     void Write(uint32_t field, std::string* batch);
   };
+  WorkColumns& ColumnsOfWork(EventKind kind);
+  CallColumns& ColumnsOfCall(EventKind kind);
   struct LaunchOperationColumns {
     DeltaColumn correlation, operation;
     void Write(uint32_t field, std::string* batch);
   };
 
+  struct SynchronizationColumns {
+    DeltaColumn start, correlation;
+    PackedVarints duration;
+    ValueColumn type, context, stream, event;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct MemoryColumns {
+    DeltaColumn time, address, correlation;
+    ValueColumn operation, kind, bytes, device, context, stream, from_pool;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct GraphNodeColumns {
+    DeltaColumn node, operation, original;
+    void Write(uint32_t field, std::string* batch);
+  };
   // The configurations of a batch's kernels, and where the latest of them are.
   class LaunchConfigurations {
    public:
@@ -97,8 +117,11 @@ class BatchEncoder {
 
   OperationColumns operations_, opened_;
   ClosedColumns closed_;
-  WorkColumns kernels_, copies_, fills_;
-  CallColumns runtime_calls_, driver_calls_;
+  WorkColumns kernels_, copies_, fills_, graphs_;
+  CallColumns runtime_calls_, driver_calls_, overheads_, compilations_;
+  SynchronizationColumns synchronizations_;
+  MemoryColumns memory_;
+  GraphNodeColumns graph_nodes_;
   LaunchOperationColumns launch_operations_;
   LaunchConfigurations launch_configurations_;
   EventCounts counts_;

@@ -122,6 +122,52 @@ TEST(BatchEncoder, TimesInTheQueueAreRelativeToTheStartAndZeroIsUnknown) {
   EXPECT_EQ(batch.kernels().submitted_to_start_ns(1), 0);
 }
 
+TEST(BatchEncoder, WhatIsNotCollectedByDefaultHasColumnsAsWell) {
+  BatchEncoder encoder;
+  Work graph = Kernel(100, 300, 4, 0);
+  graph.graph_id = 12;
+  encoder.AddWork(EventKind::kGraph, graph);
+  encoder.AddSynchronization({1000, 1500, 7, 3, 1, 8, 0});
+  encoder.AddMemory({2000, MemoryOperation::kRelease, 3, 0x7f0000000000, 4096, 9, 1, 2, 14, true});
+  encoder.AddGraphNode({(uint64_t{5} << 32) | 1, 77, (uint64_t{4} << 32) | 1});
+  Call call = {};
+  call.start_ns = 10;
+  call.end_ns = 15;
+  call.name = 3;
+  encoder.AddCall(EventKind::kOverhead, call);
+  encoder.AddCall(EventKind::kCompilation, call);
+  EncodedBatch encoded = encoder.Finish(1, 3);
+  for (EventKind kind : {EventKind::kGraph, EventKind::kSynchronization, EventKind::kMemory,
+                         EventKind::kGraphNode, EventKind::kOverhead, EventKind::kCompilation}) {
+    EXPECT_EQ(encoded.counts[kind], 1u) << static_cast<int>(kind);
+  }
+  wire::Batch batch = DecodedBatch(encoded);
+  EXPECT_EQ(batch.graphs().graph_id(0), 12u);
+  EXPECT_EQ(batch.graphs().duration_ns(0), 200);
+  EXPECT_EQ(batch.synchronizations().start_delta_ns(0), 1000);
+  EXPECT_EQ(batch.synchronizations().duration_ns(0), 500);
+  EXPECT_EQ(batch.synchronizations().correlation_delta(0), 7);
+  EXPECT_EQ(batch.synchronizations().type(0), 3u);
+  EXPECT_EQ(batch.synchronizations().context(0), 1u);
+  EXPECT_EQ(batch.synchronizations().stream_plus_one(0), 8u);
+  EXPECT_EQ(batch.synchronizations().event_plus_one_size(), 0);
+  EXPECT_EQ(batch.memory().time_delta_ns(0), 2000);
+  EXPECT_EQ(batch.memory().operation(0), wire::RELEASE);
+  EXPECT_EQ(batch.memory().kind(0), 3u);
+  EXPECT_EQ(batch.memory().address_delta(0), 0x7f0000000000);
+  EXPECT_EQ(batch.memory().bytes(0), 4096u);
+  EXPECT_EQ(batch.memory().correlation_delta(0), 9);
+  EXPECT_EQ(batch.memory().device(0), 1u);
+  EXPECT_EQ(batch.memory().context_plus_one(0), 2u);
+  EXPECT_EQ(batch.memory().stream_plus_one(0), 14u);
+  EXPECT_EQ(batch.memory().from_pool(0), 1u);
+  EXPECT_EQ(batch.graph_nodes().node_delta(0), (int64_t{5} << 32) | 1);
+  EXPECT_EQ(batch.graph_nodes().operation_delta(0), 77);
+  EXPECT_EQ(batch.graph_nodes().original_delta(0), (int64_t{4} << 32) | 1);
+  EXPECT_EQ(batch.overheads().name_id(0), 3u);
+  EXPECT_EQ(batch.compilations().duration_ns(0), 5);
+}
+
 TEST(BatchEncoder, AColumnThatVariesLateHasAllItsRows) {
   BatchEncoder encoder;
   for (int i = 0; i < 100; ++i) {

@@ -73,6 +73,15 @@ ThreadOperations* ThreadOperations::Current() {
   return ThreadOperationsList::Create();
 }
 
+uint64_t ThreadOperations::InnermostOfThisThread() {
+  const ThreadOperations* current = t_operations;
+  if (reinterpret_cast<uintptr_t>(current) <= kNone) return 0;
+  for (uint32_t i = current->depth_; i > 0; --i) {
+    if (current->stack_[i - 1].recorded) return current->stack_[i - 1].id;
+  }
+  return 0;
+}
+
 bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain* domain,
                               const RangeText& text) {
   OperationEvent event = {};

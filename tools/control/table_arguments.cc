@@ -68,7 +68,7 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
                                     query::API,        query::PROCESSES, query::STREAMS};
-  if (with_spans) views.push_back(query::SPANS);
+  if (with_spans) views.insert(views.end(), {query::MEMORY, query::SPANS});
   const std::string names =
       absl::StrJoin(views, ", ", [](std::string* out, query::View v) { *out += ViewName(v); });
   app->add_option_function<std::string>(
@@ -82,8 +82,8 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
            throw CLI::ValidationError("--view", absl::StrCat("'", text, "' is none of ", names));
          },
          "What the rows are (default: operations)")
-      ->type_name(absl::StrJoin(views, "|",
-                                [](std::string* out, query::View v) { *out += ViewName(v); }));
+      ->type_name(
+          absl::StrJoin(views, "|", [](std::string* out, query::View v) { *out += ViewName(v); }));
 
   app->add_option(
          "--sort-by", arguments->text.sort_by,

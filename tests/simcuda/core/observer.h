@@ -102,6 +102,7 @@ enum class Resource : uint32_t {
   kGraphCreated,
   kGraphExecCreated,
   kGraphNodeCreated,
+  kGraphNodeCloned,  // After its creation; also for the nodes of an executable graph.
   kGraphDestroyed,
 };
 
@@ -117,7 +118,7 @@ struct ResourceEvent {
   const void* cubin;
   size_t cubin_bytes;
   uint32_t graph_id, original_graph_id;
-  uint64_t graph_node_id;
+  uint64_t graph_node_id, original_graph_node_id;
   uint64_t time_ns;
 };
 
