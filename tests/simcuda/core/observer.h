@@ -129,6 +129,21 @@ struct MemoryEvent {
   uint32_t memory_kind;  // CUpti_ActivityMemoryKind.
   uint32_t device_id, context_id, stream_id, correlation_id;
   bool async;
+  bool from_pool;
+};
+
+enum class PoolChange : uint32_t {  // CUpti_ActivityMemoryPoolOperationType's numbers.
+  kCreated = 1,
+  kDestroyed = 2,
+  kTrimmed = 3,
+};
+
+// A pool of memory made, ended or trimmed by the program.
+struct MemoryPoolEvent {
+  PoolChange change;
+  uint64_t address;  // The pool's handle.
+  uint64_t time_ns, used_bytes, release_threshold, min_bytes_to_keep;
+  uint32_t device_id, correlation_id;
 };
 
 struct Observer {
@@ -138,6 +153,7 @@ struct Observer {
   void (*synchronization)(const Synchronization& synchronization);
   void (*resource)(const ResourceEvent& event);
   void (*memory)(const MemoryEvent& event);
+  void (*memory_pool)(const MemoryPoolEvent& event);
 };
 
 // What the observer may ask of the driver (stable for the life of the process).

@@ -68,11 +68,14 @@ void ResourceChanged(const simcuda::ResourceEvent& event) {
 
 void MemoryChanged(const simcuda::MemoryEvent& event) { RecordMemory(event); }
 
+void MemoryPoolChanged(const simcuda::MemoryPoolEvent& event) { RecordMemoryPool(event); }
+
 }  // namespace
 
 const simcuda::Observer& ObserverHooks() {
-  static constexpr simcuda::Observer observer = {ApiEnter,     ApiExit,         DeviceWorkDone,
-                                                 Synchronized, ResourceChanged, MemoryChanged};
+  static constexpr simcuda::Observer observer = {ApiEnter,         ApiExit,         DeviceWorkDone,
+                                                 Synchronized,     ResourceChanged, MemoryChanged,
+                                                 MemoryPoolChanged};
   return observer;
 }
 
