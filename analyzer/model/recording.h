@@ -61,7 +61,9 @@ struct Span {
   SpanKind kind = SpanKind::kUserAnnotation;
   bool asynchronous = false;  // Has no place in the nesting of its thread.
   StringId shapes = 0;  // Canonical text of the list of shapes, "[[2, 3], []]"; 0: not recorded.
+  StringId dtypes = 0;  // JSON text of the list of the inputs' types, "["float", ""]"; 0: likewise.
   StringId stack = 0;   // Frames joined by '\n', innermost first; 0: not recorded.
+  StringId call_site = 0;  // "train.py:10"; 0: not recorded.
   int64_t output_bytes = 0;
   int64_t flops = 0;
   // Device time (inclusive) that the source itself gave for the span, where it has no device

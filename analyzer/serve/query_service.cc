@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "analyzer/present/units.h"
+#include "analyzer/present/notes.h"
 #include "analyzer/summarize/summary.h"
 
 namespace tp {
@@ -29,6 +29,8 @@ std::string StateWord(const query::Process& process) {
       return "capturing";
     case query::DISABLED:
       return "disabled";
+    case query::WAITING:
+      return "waiting";
     case query::DETACHED:
       return "detached";
     case query::GONE:
@@ -79,11 +81,7 @@ void AddNotes(const std::vector<query::Process>& processes, const std::vector<pi
     more_may_come |= process.state() == query::CAPTURING;
   }
   if (unattributed > 0) {
-    table->add_notes(absl::StrCat(
-        more_may_come ? "device work without an operation, or whose launch is still to come: "
-                      : "device work without an operation: ",
-        unattributed, " records, ",
-        DurationText(static_cast<double>(unattributed_ns) / 1000.0, TimeUnit::kChosenBySize)));
+    table->add_notes(UnattributedNote(unattributed, unattributed_ns, more_may_come));
   }
   for (const query::Process& process : processes) {
     const std::string prefix =

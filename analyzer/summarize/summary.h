@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "analyzer/model/recording.h"
 #include "analyzer/model/string_table.h"
@@ -44,6 +45,18 @@ struct LateRecords {
   uint64_t operation_let_go = 0;  // Its operation was too long ago.
 };
 
+// The numbers of one span.
+struct SpanSummary {
+  uint64_t id = kNoOperation;
+  uint64_t parent = kNoOperation;  // The innermost span around it.
+  int64_t duration_ns = 0;
+  int64_t self_cpu_ns = 0;
+  int64_t self_device_ns = 0;
+  int64_t device_total_ns = 0;
+  int64_t kernels = 0;  // Its own.
+  int64_t nested_output_bytes = 0;
+};
+
 class Summary {
  public:
   // `strings` outlives the summary. Of device work only sums are kept, of spans those that `limits`
@@ -66,6 +79,8 @@ class Summary {
 
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
   void AddSpan(const Span& span);
+  // Whether a span with this id was added, and is still kept.
+  bool HasSpan(uint64_t id) const;
   // Ends a span that was added open; one that is not known yet ends when it is added.
   void CloseSpan(uint64_t id, int64_t end_ns);
   // A kernel, copy, fill, graph, call, other host time or device annotation.
@@ -75,6 +90,9 @@ class Summary {
   void AddGraphNode(const GraphNode& node);
   // The call with this correlation id was made while `operation` was the innermost open span.
   void AddLaunchOperation(uint64_t correlation, uint64_t operation);
+
+  // The spans that are kept, in the order in which they came; those that are open end at `now_ns`.
+  std::vector<SpanSummary> Spans(int64_t now_ns) const;
 
   // Of each kind, how many records were kept out of the sums, and why.
   const ImpossibleRecords& impossible() const;

@@ -253,17 +253,7 @@ class Tabulation {
     int64_t self_cpu_ns = 0, self_device_ns = 0;
     for (const State* state : states_) {
       const SpanSums& spans = state->spans;
-      absl::flat_hash_map<SpanSlot, SpanSums::OpenSpan> open;
-      for (const SpanSums::OpenSpan& span : spans.Open(NowOf(*state))) open[span.span] = span;
-      for (SpanSlot span : spans.Kept()) {
-        auto found = open.find(span);
-        bool is_open = found != open.end();
-        int64_t start_ns = spans.nesting().start_ns(span);
-        int64_t duration_ns =
-            is_open ? found->second.duration_ns : spans.nesting().end_ns(span) - start_ns;
-        int64_t self_ns =
-            is_open ? found->second.self_cpu_ns
-                    : std::max<int64_t>(0, duration_ns - spans.nesting().covered_ns(span));
+      for (const auto& [span, is_open, duration_ns, self_ns] : spans.Kept(NowOf(*state))) {
         SpanNumbers numbers = spans.Numbers(span);
         self_cpu_ns += self_ns;
         self_device_ns += numbers.self_device_ns;
@@ -290,7 +280,7 @@ class Tabulation {
         row->set_nested_output_bytes(numbers.nested_output_bytes);
         row->set_asynchronous(spans.nesting().asynchronous(span));
         row->set_open(is_open);
-        row->set_start_ns(start_ns);
+        row->set_start_ns(spans.nesting().start_ns(span));
         row->set_thread_id(spans.nesting().thread(span));
         row->set_first_seen(before + spans.Sequence(span));
       }

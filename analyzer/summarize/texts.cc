@@ -22,7 +22,7 @@ void ParseShapes(std::string_view text, google::protobuf::RepeatedPtrField<query
   query::Shape* shape = nullptr;
   while (!text.empty()) {
     char c = text.front();
-    int64_t dimension;
+    int64_t dimension = 0;
     if (auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), dimension);
         error == std::errc()) {
       if (shape == nullptr) return;

@@ -286,6 +286,7 @@ absl::StatusOr<EventCounts> DecodeBatch(const wire::Batch& batch, NameTable* nam
       decoding::LaunchConfigurations(batch.launch_configurations());
   // Causes before effects: what refers to an operation or a launch then mostly finds it.
   decoding::Operations(batch.opened(), /*open=*/true, *names, sink);
+  decoding::Operations(batch.reopened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.operations(), /*open=*/false, *names, sink);
   decoding::LaunchOperations(batch.launch_operations(), sink);
   decoding::GraphNodes(batch.graph_nodes(), sink);

@@ -315,6 +315,7 @@ void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,
                               CUpti_CallbackDomain domain) {
   const auto& api = As<CUpti_ActivityAPI>(record);
   if (__builtin_expect(leaves_out_chatty_calls_, 0) && IsChatty(domain, api.cbid)) return;
+  if (__builtin_expect(api.threadId == own_thread_, 0)) return;
   Call call = {};
   call.start_ns = static_cast<int64_t>(api.start);
   call.end_ns = static_cast<int64_t>(api.end);

@@ -36,8 +36,8 @@ bool SetOfWord(std::string_view word, ActivitySet* set) {
 }  // namespace
 
 ActivitySet DefaultActivities() {
-  return {Activity::kKernels, Activity::kCopies,   Activity::kFills,        Activity::kRuntime,
-          Activity::kDriver,  Activity::kCaptures, Activity::kCompilations, Activity::kOverhead};
+  return {Activity::kKernels, Activity::kCopies,       Activity::kFills,   Activity::kRuntime,
+          Activity::kDriver,  Activity::kCompilations, Activity::kOverhead};
 }
 
 std::string_view ActivityWord(Activity activity) { return kWords[static_cast<size_t>(activity)]; }

@@ -32,10 +32,19 @@ namespace tp::collect {
   APPLY(ActivityEnableDriverApi)         \
   APPLY(ActivityEnableLatencyTimestamps) \
   APPLY(ActivityEnableRuntimeApi)        \
+  APPLY(ActivityGetAttribute)            \
+  APPLY(ActivitySetAttribute)            \
   APPLY(EnableCallback)                  \
   APPLY(Finalize)                        \
   APPLY(GetGraphNodeId)                  \
-  APPLY(SetThreadIdType)
+  APPLY(SetThreadIdType)                 \
+  TP_CUPTI_SINCE_13(APPLY)
+
+#ifdef CUpti_SubscriberParams_STRUCT_SIZE
+#define TP_CUPTI_SINCE_13(APPLY) APPLY(Subscribe_v2)
+#else
+#define TP_CUPTI_SINCE_13(APPLY)
+#endif
 
 struct CuptiApi {
 #define TP_DECLARE(name) decltype(&::cupti##name) name = nullptr;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -21,11 +22,12 @@ class Activities : public testing::Test {
   void SetUp() override { sandbox_.StartDaemon(); }
 
   // Runs the program untraced and traced with these activities; the outputs must be the same.
-  pid_t Run(const std::string& activities) {
+  pid_t Run(const std::string& activities, const Environment& more = {}) {
     const Arguments command = {Sandbox::Built("tests/programs/activities"), "--rounds",
                                std::to_string(kRounds)};
     Environment traced = sandbox_.Traced();
     if (!activities.empty()) traced.emplace_back("TP_ACTIVITIES", activities);
+    traced.insert(traced.end(), more.begin(), more.end());
     traced.emplace_back("TP_LOG_FILE", sandbox_.folder() + "/collector.log");
     const Result before = sandbox_.Run(command, sandbox_.Untraced());
     Program program = sandbox_.Start(command, traced);
@@ -54,8 +56,8 @@ class Activities : public testing::Test {
 TEST_F(Activities, ByDefaultKernelsTellHowTheyWereLaunchedAndChattyCallsAreLeftOut) {
   const pid_t pid = Run("");
   const Json process = sandbox_.ProcessOf(pid);
-  EXPECT_EQ(process["activities"], (Json{"kernels", "copies", "fills", "runtime", "driver",
-                                         "captures", "compilations", "overhead"}));
+  EXPECT_EQ(process["activities"],
+            (Json{"kernels", "copies", "fills", "runtime", "driver", "compilations", "overhead"}));
   EXPECT_TRUE(process["losses"].empty()) << process["losses"];
 
   const Json shaped = Rows(pid, "kernels")["shaped(int*)"];
@@ -81,7 +83,7 @@ TEST_F(Activities, ByDefaultKernelsTellHowTheyWereLaunchedAndChattyCallsAreLeftO
 }
 
 TEST_F(Activities, AGraphsKernelsBelongToItsLaunchAndShowTheirCapture) {
-  const pid_t pid = Run("");
+  const pid_t pid = Run("+captures", {{"TP_PRIORITY", "us"}});
   std::map<std::string, Json> rows = Rows(pid, "operations");
   const Json kernel = Rows(pid, "kernels")["captured(int*)"];
   EXPECT_EQ(kernel["count"], 3 * kRounds);
@@ -93,6 +95,17 @@ TEST_F(Activities, AGraphsKernelsBelongToItsLaunchAndShowTheirCapture) {
   EXPECT_EQ(rows["capture"]["captured_device_time_ns"], kernel["total_ns"]);
   EXPECT_EQ(rows["instantiate"]["captured_kernel_count"], 0);
   EXPECT_EQ(sandbox_.ProcessOf(pid)["unattributed_count"], 0);
+}
+
+TEST_F(Activities, CapturesNeedTheOneSubscriberAndSaySo) {
+  const pid_t pid = Run("+captures");
+  std::map<std::string, Json> rows = Rows(pid, "operations");
+  EXPECT_EQ(rows["replay"]["kernel_count"], 3 * kRounds);
+  EXPECT_EQ(rows["capture"]["captured_kernel_count"], 0);
+  const Json words = sandbox_.ProcessOf(pid)["activities"];
+  EXPECT_EQ(std::count(words.begin(), words.end(), "captures"), 0);
+  const Result ps = sandbox_.Tpctl({"ps"});
+  EXPECT_NE(ps.err.find("TP_PRIORITY=us"), std::string::npos) << ps.err;
 }
 
 TEST_F(Activities, GraphsAsAWholeTakeThePlaceOfTheirNodes) {

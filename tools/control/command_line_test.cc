@@ -9,8 +9,8 @@
 #include <sstream>
 #include <thread>
 
-#include "tools/control/exit_status.h"
 #include "proto/version.h"
+#include "tools/control/exit_status.h"
 #include "tools/control/fake_daemon.h"
 
 namespace tp {

@@ -65,6 +65,9 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          },
          "Only this process (default: all)")
       ->type_name("PID");
+  app->add_option("--input", arguments->input,
+                  "A trace file instead of traced processes: PyTorch profiler (.json, .json.gz)")
+      ->type_name("FILE");
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
                                     query::API,        query::PROCESSES, query::STREAMS};
