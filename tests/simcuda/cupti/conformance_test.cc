@@ -12,6 +12,7 @@
 
 #include "tests/simcuda/cupti/fake_driver.h"
 #include "tests/simcuda/cupti/real_library.h"
+#include "tests/simcuda/cupti/stride.h"
 #include "tests/simcuda/cupti/test_client.h"
 
 namespace {
@@ -112,26 +113,10 @@ TEST_F(Conformance, TheRealParserFindsEveryRecordWhereTheSimulatedOneDoes) {
   ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
 }
 
-// Where a parser goes from a record of this kind: the offset of the next one, or minus the error.
-int Step(decltype(cuptiActivityGetNextRecord)* next_record, int kind) {
-  alignas(8) std::array<uint8_t, 1024> buffer;
-  for (int offset = 8; offset < 512; offset += 8) {
-    for (size_t i = 0; i < buffer.size(); i += 4) {
-      *reinterpret_cast<uint32_t*>(&buffer[i]) = 0xFFFF;  // No kind.
-    }
-    *reinterpret_cast<int*>(&buffer[0]) = kind;
-    *reinterpret_cast<int*>(&buffer[static_cast<size_t>(offset)]) = CUPTI_ACTIVITY_KIND_RUNTIME;
-    CUpti_Activity* record = nullptr;
-    const CUptiResult first = next_record(buffer.data(), buffer.size(), &record);
-    if (first != CUPTI_SUCCESS) return -first;
-    if (next_record(buffer.data(), buffer.size(), &record) == CUPTI_SUCCESS) return offset;
-  }
-  return 0;
-}
-
 TEST_F(Conformance, EveryKindTakesAsManyBytesAsInTheRealLibrary) {
   for (int kind = 0; kind < CUPTI_ACTIVITY_KIND_COUNT + 8; ++kind) {
-    EXPECT_EQ(Step(cuptiActivityGetNextRecord, kind), Step(REAL(cuptiActivityGetNextRecord), kind))
+    EXPECT_EQ(Stride(cuptiActivityGetNextRecord, kind),
+              Stride(REAL(cuptiActivityGetNextRecord), kind))
         << "kind " << kind;
   }
 }

@@ -1,8 +1,10 @@
 // Entry points that not every version of CUPTI has: dlsym finds them only where the library poses
 // as a version that has them.
 //
-//   CUptiResult EnableRuntimeApi(CUpti_CallbackId id, uint8_t enable) { ... }
-//   SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableRuntimeApi, EnableRuntimeApi, 12, 5)
+//   namespace simcupti::entry {
+//   CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable) { ... }
+//   }
+//   SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableRuntimeApi, 12, 5);
 //
 // A program that is linked with the library gets them too; it is the loader that asks the
 // environment then, before the program's own code runs.
@@ -17,15 +19,14 @@ bool EntryPointIsThere(Version since);
 
 }  // namespace simcupti
 
-// `implementation` is a function in the scope of the macro, which belongs at the end of a file,
-// outside all namespaces. The headers need not declare `name`.
-#define SIMCUPTI_ENTRY_POINT_SINCE(name, implementation, major, minor)                     \
+// Belongs at the end of a file, outside all namespaces. The headers need not declare `name`.
+#define SIMCUPTI_ENTRY_POINT_SINCE(name, major, minor)                                     \
   extern "C" __attribute__((                                                               \
       used, no_sanitize("address", "thread", "undefined"))) auto simcupti_resolve_##name() \
-      ->decltype(&(implementation)) {                                                      \
-    return simcupti::EntryPointIsThere({major, minor}) ? &(implementation) : nullptr;      \
+      ->decltype(&simcupti::entry::name) {                                                 \
+    return simcupti::EntryPointIsThere({major, minor}) ? &simcupti::entry::name : nullptr; \
   }                                                                                        \
-  extern "C" decltype(implementation) simcupti_entry_##name __asm__(#name)                 \
+  extern "C" decltype(simcupti::entry::name) simcupti_entry_##name __asm__(#name)          \
       __attribute__((ifunc("simcupti_resolve_" #name)))
 
 #endif  // TESTS_SIMCUDA_CUPTI_ENTRY_POINT_H_

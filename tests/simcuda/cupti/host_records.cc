@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/device_description.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
@@ -18,7 +19,9 @@ using simcuda::ResourceEvent;
 // The legacy default stream's id in every context.
 constexpr uint16_t kNullStreamId = 7;
 
-std::atomic<bool> devices_recorded{false};
+struct Devices {
+  std::atomic<bool> recorded{false};
+};
 
 void WriteContext(const ResourceEvent& event) {
   CUpti_ActivityContext3 record{};
@@ -158,12 +161,12 @@ void RecordResource(const ResourceEvent& event) {
 
 void RecordDevicesOnce() {
   if (!KindEnabled(CUPTI_ACTIVITY_KIND_DEVICE, 0)) return;
-  if (!devices_recorded.exchange(true)) WriteDevices();
+  if (!OfClient<Devices>().recorded.exchange(true)) WriteDevices();
 }
 
 void RecordExisting(CUpti_ActivityKind kind) {
   if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
-    devices_recorded.store(true);
+    OfClient<Devices>().recorded.store(true);
     WriteDevices();
     return;
   }
@@ -180,6 +183,6 @@ void RecordExisting(CUpti_ActivityKind kind) {
   driver->for_each_resource(visit, &kind);
 }
 
-void ForgetRecordedDevices() { devices_recorded.store(false); }
+void ForgetRecordedDevices() { OfClient<Devices>().recorded.store(false); }
 
 }  // namespace simcupti

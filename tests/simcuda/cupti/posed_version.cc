@@ -33,7 +33,8 @@ constexpr const KnownVersion* Find(const char* toolkit) {
   }
   return nullptr;
 }
-static_assert(Find(nullptr) != nullptr, "the headers' version is to be added");
+static_assert(std::ranges::count(kVersions, CUPTI_API_VERSION, &KnownVersion::api_version) == 1,
+              "the headers' version is to be added above");
 
 const KnownVersion& Choose() {
   const char* const toolkit = std::getenv(kVariable);

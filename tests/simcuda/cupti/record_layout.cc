@@ -7,7 +7,7 @@ namespace {
 
 // A kind that has become longer, new or extinct (0 bytes) with a version. Up to 11.6 by the
 // documentation, from 11.7 on as the real libraries step, or where those do not run without a
-// driver (since 13.2), as their headers have it: record_layouts_test compares.
+// driver (since 13.2), as their headers have it: versions_test compares.
 struct Change {
   Version since;
   int kind;
@@ -203,5 +203,6 @@ CUptiResult NextRecord(uint8_t* buffer, size_t valid_bytes, CUpti_Activity** rec
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid_bytes,
                                        CUpti_Activity** record) {
   SIMCUPTI_ENTER();
+  SIMCUPTI_OLDER_FAMILY();
   return simcupti::NextRecord(buffer, valid_bytes, record);
 }
