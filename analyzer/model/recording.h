@@ -124,8 +124,9 @@ enum class MemoryOperation {
   kPoolTrim = 5,
 };
 
-// Memory allocated or freed, or a pool of it made, ended or trimmed.
-struct MemoryEvent {
+// Memory that CUDA allocated or freed for the program, or a pool of it made, ended or trimmed.
+// (What a framework says of its own allocator is a MemoryEvent of whole_recording.h.)
+struct MemoryChange {
   int64_t time_ns = 0;
   MemoryOperation operation = MemoryOperation::kUnknown;
   uint32_t kind = 0;  // CUpti_ActivityMemoryKind.

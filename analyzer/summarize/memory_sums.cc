@@ -16,7 +16,7 @@ bool MemorySums::Later(const Waiting& left, const Waiting& right) {
   return left.sequence > right.sequence;
 }
 
-void MemorySums::Add(const MemoryEvent& event) {
+void MemorySums::Add(const MemoryChange& event) {
   waiting_.push_back({event, added_++});
   std::push_heap(waiting_.begin(), waiting_.end(), Later);
   if (waiting_.size() <= kReordered) return;
@@ -35,7 +35,7 @@ MemorySums::Groups MemorySums::Now() const {
   return groups;
 }
 
-void MemorySums::Apply(const MemoryEvent& event, Allocations* live, const Allocations* below,
+void MemorySums::Apply(const MemoryChange& event, Allocations* live, const Allocations* below,
                        Groups* groups) const {
   const auto sums_of = [groups](Key key) -> Sums& {
     if (groups->size() >= kMostGroups && !groups->contains(key)) key = {};

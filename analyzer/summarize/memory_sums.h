@@ -43,7 +43,7 @@ class MemorySums {
   // unknown one.
   explicit MemorySums(size_t limit) : limit_(limit) {}
 
-  void Add(const MemoryEvent& event);
+  void Add(const MemoryChange& event);
   // Over all that was added.
   Groups Now() const;
   size_t memory_bytes() const;
@@ -56,12 +56,12 @@ class MemorySums {
   };
   using Allocations = absl::flat_hash_map<uint64_t, Allocation>;
   struct Waiting {
-    MemoryEvent event;
+    MemoryChange event;
     uint64_t sequence;
   };
   static bool Later(const Waiting& left, const Waiting& right);
   // `below` is looked at where `live` says nothing; null: there is none.
-  void Apply(const MemoryEvent& event, Allocations* live, const Allocations* below,
+  void Apply(const MemoryChange& event, Allocations* live, const Allocations* below,
              Groups* groups) const;
 
   size_t limit_;

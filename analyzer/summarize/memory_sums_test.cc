@@ -9,9 +9,9 @@
 namespace tp {
 namespace {
 
-MemoryEvent Event(int64_t time_ns, MemoryOperation operation, uint64_t address, uint64_t bytes,
-                  uint32_t kind = 3) {
-  MemoryEvent event;
+MemoryChange Event(int64_t time_ns, MemoryOperation operation, uint64_t address, uint64_t bytes,
+                   uint32_t kind = 3) {
+  MemoryChange event;
   event.time_ns = time_ns;
   event.operation = operation;
   event.kind = kind;
@@ -25,14 +25,14 @@ constexpr auto kFree = MemoryOperation::kRelease;
 MemorySums::Sums DeviceMemory(const MemorySums& memory) { return memory.Now().at({.kind = 3}); }
 
 TEST(MemorySumsTest, LiveAndPeakFollowTheTimesOfEventsNotTheirArrival) {
-  std::vector<MemoryEvent> events = {
+  std::vector<MemoryChange> events = {
       Event(10, kAllocate, 100, 1000), Event(20, kAllocate, 200, 500), Event(30, kFree, 100, 0),
       Event(40, kAllocate, 300, 200),  Event(50, kFree, 200, 500),
   };
   std::mt19937 random(1);
   for (int i = 0; i < 50; ++i) {
     MemorySums memory(1000);
-    for (const MemoryEvent& event : events) {
+    for (const MemoryChange& event : events) {
       memory.Add(event);
       memory.Now();  // Asking changes nothing.
     }

@@ -173,7 +173,7 @@ void Summary::AddLaunchOperation(uint64_t correlation, uint64_t operation) {
   state_->Follow(state_->launches.AddLaunch(correlation, operation));
 }
 
-void Summary::AddMemory(const MemoryEvent& event) { state_->memory.Add(event); }
+void Summary::AddMemory(const MemoryChange& event) { state_->memory.Add(event); }
 
 void Summary::AddGraphNode(const GraphNode& node) { state_->captured.AddNode(node); }
 

@@ -85,7 +85,7 @@ class Summary {
   void CloseSpan(uint64_t id, int64_t end_ns);
   // A kernel, copy, fill, graph, call, other host time or device annotation.
   void AddActivity(const DeviceActivity& activity);
-  void AddMemory(const MemoryEvent& event);
+  void AddMemory(const MemoryChange& event);
   // A node of a graph was made.
   void AddGraphNode(const GraphNode& node);
   // The call with this correlation id was made while `operation` was the innermost open span.

@@ -144,7 +144,7 @@ TEST_F(SummaryTest, AGraphAsAWholeIsDeviceWorkOfItsOwnKind) {
 TEST_F(SummaryTest, MemoryHasARowForEachKindAndDevice) {
   Summary summary(&strings_);
   summary.SetProcess(4242);
-  MemoryEvent event;
+  MemoryChange event;
   event.time_ns = 100;
   event.operation = MemoryOperation::kAllocation;
   event.kind = 3;

@@ -238,7 +238,7 @@ void Memory(const wire::MemoryColumns& columns, const ClockTime& clock, Sink& si
   const Column<uint32_t> from_pool(columns.from_pool());
   const auto rows = static_cast<size_t>(columns.time_delta_ns_size());
   for (size_t row = 0; row < rows; ++row) {
-    MemoryEvent event;
+    MemoryChange event;
     event.time_ns = clock.HostFromCupti(static_cast<int64_t>(time.Next(row)));
     event.operation = static_cast<MemoryOperation>(operation[row]);
     event.kind = kind[row];

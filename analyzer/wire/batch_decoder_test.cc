@@ -15,7 +15,7 @@ struct Kept {
   std::vector<std::pair<uint64_t, int64_t>> closed;
   std::vector<DeviceActivity> activities;
   std::vector<std::pair<uint64_t, uint64_t>> launches;
-  std::vector<MemoryEvent> memory;
+  std::vector<MemoryChange> memory;
   std::vector<GraphNode> graph_nodes;
 
   void AddSpan(const Span& span) { spans.push_back(span); }
@@ -24,7 +24,7 @@ struct Kept {
   void AddLaunchOperation(uint64_t correlation, uint64_t operation) {
     launches.emplace_back(correlation, operation);
   }
-  void AddMemory(const MemoryEvent& event) { memory.push_back(event); }
+  void AddMemory(const MemoryChange& event) { memory.push_back(event); }
   void AddGraphNode(const GraphNode& node) { graph_nodes.push_back(node); }
   size_t rows() const { return spans.size() + closed.size() + activities.size() + launches.size(); }
 };

@@ -328,8 +328,8 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
 
 TEST_F(ActivityReaderTest, AKernelWithoutANameAndAnUnknownKindDoNoHarm) {
   Append(Kernel(nullptr, 1, 2));
-  CUpti_ActivityOverhead3 overhead = {};
-  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  CUpti_ActivityPcie overhead = {};
+  overhead.kind = CUPTI_ACTIVITY_KIND_PCIE;
   Append(overhead);
   Append(Kernel("after", 3, 4));
   wire::Batch batch = Read();
