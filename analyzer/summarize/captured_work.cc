@@ -9,23 +9,30 @@ constexpr int kMostCopies = 16;
 }  // namespace
 
 CapturedWork::Node& CapturedWork::At(uint64_t id) {
-  return nodes_.At(id, [this](auto& forgotten) {
+  // Graphs that are launched stay, those that are made and forgotten go.
+  return nodes_.Renew(id, [this](auto& forgotten) {
     for (auto& [node_id, node] : forgotten) Fold(node, &let_go_);
   });
 }
 
-uint32_t CapturedWork::GroupOf(Node& node) {
-  Node* origin = &node;
-  for (int i = 0; i < kMostCopies; ++i) {
-    if (origin->group != kUnknown) return node.group = origin->group;
-    if (origin->original == 0) {
-      if (origin->operation == kNoOperation) return kUnknown;
-      return node.group = origin->group = spans_->GroupOfOperation(origin->operation);
-    }
-    origin = nodes_.Find(origin->original);
-    if (origin == nullptr) return kUnknown;
+uint32_t CapturedWork::OwnGroup(Node& node) {
+  if (node.own_group == kUnknown && node.operation != kNoOperation) {
+    node.own_group = spans_->GroupOfOperation(node.operation);
   }
-  return kUnknown;
+  return node.own_group;
+}
+
+uint32_t CapturedWork::GroupOf(Node& node) {
+  if (node.original == 0) return OwnGroup(node);
+  Node* origin = &node;
+  for (int i = 0; i < kMostCopies && origin->original != 0; ++i) {
+    Node* const before = nodes_.Find(origin->original);
+    // Let go; or, as all else may, it comes later.
+    if (before == nullptr) return origin->origins_group;
+    origin = before;
+  }
+  if (origin->original != 0) return kUnknown;
+  return node.origins_group = OwnGroup(*origin);
 }
 
 void CapturedWork::Fold(Node& node, absl::flat_hash_map<uint32_t, DeviceWork>* sums) {
@@ -39,7 +46,6 @@ void CapturedWork::AddNode(const GraphNode& made) {
   if (made.original != 0 && made.original != made.id) {
     // The copy was made in an operation as well: that one only instantiated the graph.
     node.original = made.original;
-    node.group = kUnknown;
   } else {
     node.operation = made.operation;
   }
@@ -49,7 +55,7 @@ void CapturedWork::AddNode(const GraphNode& made) {
 void CapturedWork::AddWork(uint64_t id, const DeviceWork& work) {
   Node& node = At(id);
   node.work += work;
-  if (node.group == kUnknown) GroupOf(node);
+  GroupOf(node);
 }
 
 absl::flat_hash_map<uint32_t, DeviceWork> CapturedWork::ByGroup() {

@@ -36,10 +36,14 @@ class CapturedWork {
     uint64_t operation = kNoOperation;
     uint64_t original = 0;
     DeviceWork work;
-    uint32_t group = kUnknown;  // Of its operation: that may be let go before the node is.
+    // What is let go before the node is, as it was when it was there last: the group of its own
+    // operation, and the one that its originals led to.
+    uint32_t own_group = kUnknown;
+    uint32_t origins_group = kUnknown;
   };
 
   Node& At(uint64_t id);
+  uint32_t OwnGroup(Node& node);
   uint32_t GroupOf(Node& node);
   void Fold(Node& node, absl::flat_hash_map<uint32_t, DeviceWork>* sums);
 

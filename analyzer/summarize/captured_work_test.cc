@@ -66,6 +66,21 @@ TEST(CapturedWorkTest, TheSumsOfNodesThatAreLetGoStay) {
   EXPECT_LT(captured.memory_bytes(), 100'000u);
 }
 
+TEST(CapturedWorkTest, ACopyOutlivesItsOriginalAndTheOperation) {
+  SpanSums spans(10, 1000);
+  CapturedWork captured(&spans, 100);
+  spans.Add(MakeSpan(1, 1));
+  const uint32_t group = spans.GroupOfOperation(1);
+  captured.AddNode({.id = 1, .operation = 1});
+  captured.AddNode({.id = 2, .original = 1});
+  for (uint64_t i = 2; i < 500; ++i) {
+    spans.Add(MakeSpan(i, 2));
+    captured.AddNode({.id = 100 + i, .operation = i});
+    if (i % 20 == 0) captured.AddWork(2, {.duration_ns = 5, .records = 1, .kernels = 1});
+  }
+  EXPECT_EQ(captured.ByGroup()[group].duration_ns, 5 * 24);
+}
+
 TEST(CapturedWorkTest, NodesThatAreCopiesOfEachOtherDoNoHarm) {
   SpanSums spans(1000, 1000);
   CapturedWork captured(&spans, 100);
