@@ -352,11 +352,15 @@ StringId ActivityReader::KernelNameId(const char* name) {
   static_assert(kKernelNameSlots == size_t{1} << (64 - 52));
   KernelName& known = kernel_names_[slot];
   // The memory of an unloaded module's names can come to hold others.
-  std::string_view text(name);
-  if (known.text != name || strings_->Text(known.id) != text) {
-    known.text = name;
-    known.id = strings_->Intern(text);
+  if (known.text == name) {
+    const std::string_view text = strings_->Text(known.id);
+    if (!text.empty() && strncmp(name, text.data(), text.size()) == 0 &&
+        name[text.size()] == '\0') {
+      return known.id;
+    }
   }
+  known.text = name;
+  known.id = strings_->Intern(name);
   return known.id;
 }
 

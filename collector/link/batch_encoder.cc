@@ -1,5 +1,6 @@
 #include "collector/link/batch_encoder.h"
 
+#include <cstddef>
 #include <cstring>
 #include <protozero/pbf_writer.hpp>
 
@@ -43,6 +44,20 @@ class ColumnWriter {
 uint64_t Duration(int64_t start_ns, int64_t end_ns) {
   return ZigZag(
       static_cast<int64_t>(static_cast<uint64_t>(end_ns) - static_cast<uint64_t>(start_ns)));
+}
+
+// Reads what the reader has just written in the pieces in which it wrote it: the processor passes
+// those on without waiting for memory.
+bool Same(const LaunchConfiguration& left, const LaunchConfiguration& right) {
+  if (memcmp(&left, &right, offsetof(LaunchConfiguration, static_shared_bytes)) != 0) return false;
+  if (left.static_shared_bytes != right.static_shared_bytes ||
+      left.dynamic_shared_bytes != right.dynamic_shared_bytes ||
+      left.local_bytes_per_thread != right.local_bytes_per_thread ||
+      left.registers_per_thread != right.registers_per_thread) {
+    return false;
+  }
+  return left.cluster[0] == right.cluster[0] && left.cluster[1] == right.cluster[1] &&
+         left.cluster[2] == right.cluster[2] && left.launch_type == right.launch_type;
 }
 
 // From `then` to the start, as WorkColumns has it. 0: not known.
@@ -91,6 +106,9 @@ void BatchEncoder::ClosedColumns::Write(uint32_t field, std::string* batch) {
 
 void BatchEncoder::WorkColumns::Write(uint32_t field, std::string* batch) {
   if (start.rows() == 0) return;
+  for (ValueColumn* column : {&queued, &submitted}) {
+    if (column->rows() > 0) column->PadTo(start.rows());
+  }
   ColumnWriter writer(batch, field);
   writer.Rows(1, start);
   writer.Rows(2, duration);
@@ -169,13 +187,15 @@ void BatchEncoder::LaunchOperationColumns::Write(uint32_t field, std::string* ba
 uint32_t BatchEncoder::LaunchConfigurations::Row(const LaunchConfiguration& launch,
                                                  StringId kernel) {
   // A kernel's configurations differ in these, if in anything.
-  uint64_t hash = (uint64_t{launch.grid[0]} << 32 | launch.block[0]) * 0x9e3779b97f4a7c15u;
-  hash ^= (uint64_t{launch.grid[1]} << 32 | launch.dynamic_shared_bytes) * 0xc2b2ae3d27d4eb4fu;
-  hash ^= (uint64_t{launch.grid[2]} << 32 | kernel) * 0x165667b19e3779f9u;
-  Slot& slot = slots_[hash >> 56];
-  static_assert(kSlots == 1 << (64 - 56));
-  if (slot.row != 0 && memcmp(&slot.launch, &launch, sizeof(launch)) == 0) return slot.row;
-  return Add(launch, &slot);
+  uint32_t hash = launch.grid[0] * 0x9e3779b1u ^ launch.grid[1] * 0x7feb352du ^
+                  launch.grid[2] * 0x846ca68bu ^ launch.block[0] * 0x85ebca6bu ^
+                  launch.dynamic_shared_bytes * 0x27d4eb2fu ^ kernel * 0xc2b2ae35u;
+  hash = (hash ^ hash >> 15) * 0x2c1b3c6du;
+  Slot* pair = slots_[hash >> kPairShift].data();
+  if (pair[0].batch == batch_ && Same(pair[0].launch, launch)) return pair[0].row;
+  if (pair[1].batch == batch_ && Same(pair[1].launch, launch)) return pair[1].row;
+  pair[1] = pair[0];
+  return Add(launch, &pair[0]);
 }
 
 uint32_t BatchEncoder::LaunchConfigurations::Add(const LaunchConfiguration& launch, Slot* slot) {
@@ -183,7 +203,7 @@ uint32_t BatchEncoder::LaunchConfigurations::Add(const LaunchConfiguration& laun
   memcpy(numbers, &launch, sizeof(numbers));
   grid_x_.Append(numbers[0]);
   for (size_t i = 1; i < kLaunchNumbers; ++i) others_[i - 1].Append(numbers[i]);
-  *slot = {launch, ++rows_};
+  *slot = {launch, ++rows_, batch_};
   return rows_;
 }
 
@@ -195,7 +215,7 @@ void BatchEncoder::LaunchConfigurations::Write(uint32_t field, std::string* batc
     writer.Values(static_cast<uint32_t>(i + 1), others_[i - 1]);
   }
   rows_ = 0;
-  for (Slot& slot : slots_) slot.row = 0;
+  ++batch_;
 }
 
 void BatchEncoder::AddOperation(const Operation& operation) {
@@ -237,8 +257,13 @@ void BatchEncoder::WorkColumns::AddCommon(const Work& work) {
 void BatchEncoder::AddKernel(const Work& work, const LaunchConfiguration& launch) {
   kernels_.AddCommon(work);
   kernels_.launch_configuration.Append(launch_configurations_.Row(launch, work.name));
-  kernels_.queued.Append(TimeToStart(work.queued_ns, work.start_ns));
-  kernels_.submitted.Append(TimeToStart(work.submitted_ns, work.start_ns));
+  if (__builtin_expect((work.queued_ns | work.submitted_ns) != 0, 0)) {
+    const size_t rows_before = kernels_.start.rows() - 1;
+    kernels_.queued.PadTo(rows_before);
+    kernels_.queued.Append(TimeToStart(work.queued_ns, work.start_ns));
+    kernels_.submitted.PadTo(rows_before);
+    kernels_.submitted.Append(TimeToStart(work.submitted_ns, work.start_ns));
+  }
   ++counts_[EventKind::kKernel];
   ++rows_;
 }

@@ -2,6 +2,7 @@
 #ifndef COLLECTOR_LINK_BATCH_ENCODER_H_
 #define COLLECTOR_LINK_BATCH_ENCODER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -115,16 +116,19 @@ class BatchEncoder {
    private:
     struct Slot {
       LaunchConfiguration launch;
-      uint32_t row;  // 0: none of this batch.
+      uint32_t row;
+      uint32_t batch;  // In which it is that row; 0: none.
     };
-    static constexpr size_t kSlots = 256;
+    static constexpr int kPairShift = 23;
+    static constexpr size_t kPairs = size_t{1} << (32 - kPairShift);
 
     uint32_t Add(const LaunchConfiguration& launch, Slot* slot);
 
-    std::vector<Slot> slots_ = std::vector<Slot>(kSlots);
+    std::vector<std::array<Slot, 2>> slots_ = std::vector<std::array<Slot, 2>>(kPairs);
     PackedVarints grid_x_;
     ValueColumn others_[kLaunchNumbers - 1];
     uint32_t rows_ = 0;
+    uint32_t batch_ = 1;
   };
 
   OperationColumns operations_, opened_, reopened_;

@@ -42,7 +42,10 @@ class Records {
     kernel.streamId = 7 + (i / 50) % 4;
     kernel.correlationId = 2 * i + 1;
     kernel.name = names_[i * 7 % names_.size()].c_str();
-    kernel.gridX = kernel.blockX = 128;
+    kernel.gridX = 64 + i * 7 % 60 * 16;
+    kernel.gridY = kernel.gridZ = kernel.blockY = kernel.blockZ = 1;
+    kernel.blockX = 128;
+    kernel.registersPerThread = 32 + i * 7 % 5 * 8;
     Append(kernel);
   }
   void AddCalls(int i) {
