@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,7 @@
 #include "analyzer/import/trace_event.h"
 #include "analyzer/model/frames.h"
 #include "analyzer/present/utf8.h"
+#include "nlohmann/json.hpp"
 
 namespace tp {
 namespace {
@@ -53,6 +55,7 @@ Meaning MeaningOf(std::string_view category) {
   using What = Meaning::What;
   if (is("cpu_op") || is("operator")) return {What::kSpan, SpanKind::kOperation, {}};
   if (is("user_annotation")) return {What::kSpan, SpanKind::kUserAnnotation, {}};
+  if (is("backward")) return {What::kSpan, SpanKind::kBackward, {}};  // Of our own exports.
   if (is("kernel")) return {What::kActivity, {}, ActivityKind::kKernel};
   if (is("gpu_memcpy") || is("memcpy")) return {What::kActivity, {}, ActivityKind::kCopy};
   if (is("gpu_memset") || is("memset")) return {What::kActivity, {}, ActivityKind::kFill};
@@ -60,17 +63,18 @@ Meaning MeaningOf(std::string_view category) {
   // cuda_runtime, xpu_runtime, ...
   if (is("runtime") || ends("_runtime")) return {What::kActivity, {}, ActivityKind::kRuntimeCall};
   if (is("driver") || ends("_driver")) return {What::kActivity, {}, ActivityKind::kDriverCall};
+  if (is("overhead")) return {What::kActivity, {}, ActivityKind::kOverhead};
   // The profiler's own window, and what only viewers need.
   if (is("trace") || is("ac2g") || is("fwdbwd")) return {What::kLeftOut, {}, {}};
   return {};
 }
 
 // The direction as copies' names tell it: "Memcpy HtoD (Pageable -> Device)".
-uint32_t CopyKindOfName(std::string_view name) {
+uint8_t CopyKindOfName(std::string_view name) {
   constexpr std::array<std::string_view, 10> kDirections = {"HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                                             "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
   for (size_t i = 0; i < kDirections.size(); ++i) {
-    if (name.find(kDirections[i]) != std::string_view::npos) return static_cast<uint32_t>(i + 1);
+    if (name.find(kDirections[i]) != std::string_view::npos) return static_cast<uint8_t>(i + 1);
   }
   return 0;
 }
@@ -131,6 +135,7 @@ class KinetoImport {
       case 'i':
       case 'I':
         if (event.name == "[memory]") AddMemory(event);
+        if (event.category == "python_function" && !event.frames.empty()) AddSample(event);
         break;
       case 'B':
       case 'E':
@@ -142,6 +147,8 @@ class KinetoImport {
   }
 
   void AddComplete(const TraceEvent& event) {
+    // Our own exports draw them as slices.
+    if (event.name == "[memory]" && !event.allocation.empty()) return AddMemory(event);
     const Meaning meaning = MeaningOf(event.category);
     if (meaning.what == Meaning::What::kUnknown) {
       CountLeftOut(event.category);
@@ -171,15 +178,25 @@ class KinetoImport {
   void AddSpan(const TraceEvent& event, SpanKind kind, int64_t end_ns) {
     Span span;
     span.id = recording_.spans.size();
-    span.kind = kind;
+    span.kind = event.backward ? SpanKind::kBackward : kind;
+    span.asynchronous = event.asynchronous;
     span.name = strings().Intern(event.name);
     span.start_ns = event.start_ns;
-    span.end_ns = end_ns;
+    span.end_ns = event.duration_in_args_ns == 0 ? event.start_ns : end_ns;
     span.thread = ThreadOf(event.process, event.thread);
     if (!event.shapes.empty()) span.shapes = Shapes(event.shapes);
     if (!event.dtypes.empty()) span.dtypes = Dtypes(event.dtypes);
-    if (!event.call_stack.empty()) {
+    if (!event.frames.empty()) {
+      span.stack = Frames(event.frames);
+    } else if (!event.call_stack.empty()) {
       span.stack = strings().Intern(JoinFrames(absl::StrSplit(Absl(event.call_stack), ';')));
+    }
+    span.call_site = strings().Intern(event.call_site);
+    span.output_bytes = Small(event.output_bytes);
+    span.flops = Small(event.flops);
+    if (event.given_device_ns.has_value()) {
+      span.given_device_ns = Small(event.given_device_ns);
+      span.given_kernel_count = Small(event.kernels);
     }
     recording_.spans.push_back(span);
     span_ids_.push_back(event.external_id.value_or(kNoId));
@@ -192,10 +209,14 @@ class KinetoImport {
     activity.start_ns = event.start_ns;
     activity.end_ns = end_ns;
     activity.correlation = event.correlation.value_or(0);
-    if (IsHostCall(kind)) {
+    if (kind == ActivityKind::kOverhead) {
+      // Of no thread: its process is a made-up one.
+      activity.device = -1;
+    } else if (IsHostCall(kind)) {
       activity.device = -1;
       activity.thread = ThreadOf(event.process, event.thread);
       activity.cbid = static_cast<uint32_t>(event.cbid.value_or(0));
+      activity.result = static_cast<uint32_t>(event.result.value_or(0));
       if (absl::StartsWithIgnoreCase(Absl(event.category), "xpu")) recording_.device_kind = "xpu";
     } else {
       activity.device = static_cast<int32_t>(Numbered(event.device, event.process));
@@ -204,12 +225,16 @@ class KinetoImport {
       if (event.bytes.has_value() && *event.bytes > 0) {
         activity.bytes = static_cast<uint64_t>(*event.bytes);
       }
-      if (kind == ActivityKind::kCopy) activity.copy_kind = CopyKindOfName(event.name);
+      if (kind == ActivityKind::kCopy) {
+        activity.copy_kind = event.copy_kind.has_value() ? NarrowKind(*event.copy_kind)
+                                                         : CopyKindOfName(event.name);
+      }
+      activity.source_memory = NarrowKind(event.source_memory.value_or(0));
+      activity.destination_memory = NarrowKind(event.destination_memory.value_or(0));
+      activity.value = event.value.value_or(0);
     }
     recording_.activities.push_back(activity);
-    // An id that only repeats the correlation names nothing.
-    activity_ids_.push_back(
-        event.external_id == event.correlation ? kNoId : event.external_id.value_or(kNoId));
+    activity_ids_.push_back(event.external_id.value_or(kNoId));
   }
 
   void AddMemory(const TraceEvent& event) {
@@ -222,7 +247,41 @@ class KinetoImport {
     memory.on_device = event.device_type.value_or(0) != 0;
     memory.device = memory.on_device ? static_cast<int32_t>(event.device.value_or(0)) : -1;
     memory.thread = ThreadOf(event.process, event.thread);
+    if (!event.allocation.empty()) {
+      memory.allocated = event.allocation == "alloc";
+      const size_t colon = event.memory_device.find(':');
+      memory.on_device = colon != std::string_view::npos;
+      memory.device = -1;
+      if (memory.on_device) {
+        memory.device =
+            static_cast<int32_t>(WholeNumber(event.memory_device.substr(colon + 1)).value_or(0));
+      }
+    }
     recording_.memory_events.push_back(memory);
+  }
+
+  void AddSample(const TraceEvent& event) {
+    if (event.start != Presence::kRead) return;
+    Sample sample;
+    sample.time_ns = event.start_ns;
+    sample.thread = ThreadOf(event.process, event.thread);
+    sample.frames = Frames(event.frames);
+    recording_.samples.push_back(sample);
+  }
+
+  // A JSON list of texts.
+  StringId Frames(std::string_view json) {
+    const auto list = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+    std::vector<std::string> frames;
+    for (const auto& frame : list) {
+      if (frame.is_string()) frames.push_back(frame.get<std::string>());
+    }
+    return strings().Intern(JoinFrames(frames));
+  }
+
+  // Zero where there is none, or one that is too large.
+  static int64_t Small(std::optional<uint64_t> number) {
+    return number.value_or(0) <= INT64_MAX ? static_cast<int64_t>(number.value_or(0)) : 0;
   }
 
   // Names of processes and threads may come before or after their events.
@@ -236,6 +295,11 @@ class KinetoImport {
   }
 
   void AddField() {
+    // Of our own exports.
+    if (elements_.key() == "externalIds") ids_are_operations_ = true;
+    if (elements_.key() == "deviceKind" && elements_.text().size() > 2) {
+      recording_.device_kind = elements_.text().substr(1, elements_.text().size() - 2);
+    }
     if (elements_.key() != "distributedInfo") return;
     // {"backend": "nccl", "rank": 0, "world_size": 2}
     const std::string_view text = elements_.text();
@@ -252,13 +316,18 @@ class KinetoImport {
   // and only where no id contradicts what encloses it.
   void JoinCalls() {
     std::vector<DeviceActivity>& activities = recording_.activities;
+    if (ids_are_operations_) return TakeIds([](size_t) { return true; });
+    // An id that only repeats the correlation names nothing.
+    for (size_t i = 0; i < activities.size(); ++i) {
+      if (activity_ids_[i] == activities[i].correlation) activity_ids_[i] = kNoId;
+    }
     JoinCallsToSpans(recording_.spans, &activities);
-    bool ids_hold = true;
-    absl::flat_hash_map<uint64_t, int64_t> calls;  // Correlations of launches that are there.
+    absl::flat_hash_set<uint64_t> calls;  // Correlations of launches that are there.
     bool need_ids = false;
     for (size_t i = 0; i < activities.size(); ++i) {
       const DeviceActivity& call = activities[i];
       if (!IsHostCall(call.kind)) continue;
+      if (call.correlation != 0) calls.insert(call.correlation);
       const uint64_t id = activity_ids_[i];
       if (call.operation == kNoOperation) {
         need_ids |= id != kNoId;
@@ -267,27 +336,31 @@ class KinetoImport {
       const Span& around = recording_.spans[call.operation];
       if (id != kNoId && around.kind == SpanKind::kOperation &&
           span_ids_[call.operation] != kNoId && span_ids_[call.operation] != id) {
-        ids_hold = false;
+        return;
       }
     }
-    if (!ids_hold || span_ids_.empty()) return;
-    for (const DeviceActivity& call : activities) {
-      if (IsHostCall(call.kind) && call.correlation != 0) calls[call.correlation] = 1;
-    }
+    const auto launch_is_missing = [&](size_t i) {
+      return !IsHostCall(activities[i].kind) && !calls.contains(activities[i].correlation);
+    };
     for (size_t i = 0; i < activities.size() && !need_ids; ++i) {
-      need_ids = activity_ids_[i] != kNoId && !calls.contains(activities[i].correlation);
+      need_ids = activity_ids_[i] != kNoId && launch_is_missing(i);
     }
     if (!need_ids) return;
+    TakeIds([&](size_t i) { return IsHostCall(activities[i].kind) || launch_is_missing(i); });
+  }
+
+  // Records that have no operation get that of their id, if `may_take` says so of their place.
+  template <typename MayTake>
+  void TakeIds(MayTake may_take) {
     absl::flat_hash_map<uint64_t, uint64_t> span_of;
     for (size_t i = 0; i < span_ids_.size(); ++i) {
       if (span_ids_[i] == kNoId) continue;
       const auto [found, is_new] = span_of.emplace(span_ids_[i], i);
       if (!is_new) found->second = kNoOperation;  // Two have it: it names none.
     }
-    for (size_t i = 0; i < activities.size(); ++i) {
-      DeviceActivity& activity = activities[i];
-      if (activity_ids_[i] == kNoId || activity.operation != kNoOperation) continue;
-      if (!IsHostCall(activity.kind) && calls.contains(activity.correlation)) continue;
+    for (size_t i = 0; i < recording_.activities.size(); ++i) {
+      DeviceActivity& activity = recording_.activities[i];
+      if (activity_ids_[i] == kNoId || activity.operation != kNoOperation || !may_take(i)) continue;
       const auto found = span_of.find(activity_ids_[i]);
       if (found != span_of.end()) activity.operation = found->second;
     }
@@ -408,6 +481,7 @@ class KinetoImport {
   absl::flat_hash_map<std::string, std::string> process_names_, thread_names_;
   absl::flat_hash_map<std::string, StringId> shapes_, dtypes_;
   std::map<std::string, uint64_t> left_out_;
+  bool ids_are_operations_ = false;
   int64_t base_ns_ = 0;
   bool saw_start_ = false;
   uint64_t read_ = 0;

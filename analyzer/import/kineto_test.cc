@@ -88,6 +88,20 @@ TEST(ShapesFromJson, FlattensListsOfTensors) {
   EXPECT_EQ(ListFromJson("[\"a, b\",\"\" , \"c\\\"d\"]"), "[\"a, b\", \"\", \"c\\\"d\"]");
 }
 
+TEST_F(KinetoTest, OverheadIsNeitherWorkNorOfAProcess) {
+  const WholeRecording recording =
+      Events(OneKernel() + ",\n" +
+             R"({"ph": "X", "cat": "overhead", "name": "Buffer Flush", "pid": -1, "tid": 0,
+                 "ts": 1010, "dur": 3, "args": {}})");
+  ASSERT_EQ(recording.activities.size(), 3u);
+  const DeviceActivity& overhead = recording.activities[2];
+  EXPECT_EQ(overhead.kind, ActivityKind::kOverhead);
+  EXPECT_EQ(Text(recording, overhead.name), "Buffer Flush");
+  EXPECT_EQ(overhead.end_ns - overhead.start_ns, 3000);
+  EXPECT_EQ(recording.threads.size(), 1u);
+  EXPECT_TRUE(recording.notes.empty());
+}
+
 TEST_F(KinetoTest, AKernelBelongsToTheOperationAroundItsLaunch) {
   const WholeRecording recording = Events(OneKernel());
   ASSERT_EQ(recording.spans.size(), 1u);

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "analyzer/import/decimal.h"
-#include "analyzer/present/utf8.h"
+#include "analyzer/import/json_repair.h"
 
 namespace tp {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 namespace ondemand = simdjson::ondemand;
 
 constexpr int kMicrosecondsToNs = 3;
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool IsSpelled(std::string_view text, std::string_view in_any_case) {
   return absl::EqualsIgnoreCase(absl::string_view(text.data(), text.size()),
@@ -25,29 +25,6 @@ bool IsSpelled(std::string_view text, std::string_view in_any_case) {
 
 std::string_view WithoutBlanks(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
-
-// The text with what JSON does not allow replaced: so that an event is not lost for its name.
-std::string Repaired(std::string_view json) {
-  std::string text;
-  bool in_string = false, escaped = false;
-  for (const char c : ValidUtf8(json)) {
-    const bool is_control = static_cast<unsigned char>(c) < ' ';
-    if (in_string && is_control) {
-      text += kReplacement;
-    } else if (is_control || c == '\x7F') {
-      text += ' ';
-    } else {
-      text += c;
-    }
-    if (in_string) {
-      if (!escaped && c == '"') in_string = false;
-      escaped = !escaped && c == '\\';
-    } else if (c == '"') {
-      in_string = true;
-    }
-  }
   return text;
 }
 
@@ -130,6 +107,9 @@ struct TraceEventReader::State {
   bool Read(const char* json, size_t size, size_t readable, TraceEvent* event);
   bool ReadField(std::string_view key, ondemand::value value, TraceEvent* event);
   bool ReadArgument(std::string_view key, ondemand::value value, TraceEvent* event);
+  bool ReadOwnArgument(std::string_view key, ondemand::value value, TraceEvent* event);
+  // A list as it is written; false where it is broken. What is no list leaves `text` as it is.
+  bool List(ondemand::value value, std::string_view* text);
   // The text of a string; of a number or a word as it is written; of a list or object nothing.
   std::string_view Text(ondemand::value value);
   std::string_view Scalar(ondemand::value value);
@@ -196,17 +176,7 @@ bool TraceEventReader::State::ReadArgument(std::string_view key, ondemand::value
       if (IsSpelled(key, "call stack")) {
         event->call_stack = Text(value);
       } else if (IsSpelled(key, "input dims") || IsSpelled(key, "input type")) {
-        ondemand::json_type type;
-        if (value.type().get(type) != simdjson::SUCCESS || type != ondemand::json_type::array) {
-          break;
-        }
-        ondemand::array list;
-        std::string_view text;
-        if (value.get_array().get(list) != simdjson::SUCCESS ||
-            list.raw_json().get(text) != simdjson::SUCCESS) {
-          return false;
-        }
-        (IsSpelled(key, "input dims") ? event->shapes : event->dtypes) = text;
+        return List(value, IsSpelled(key, "input dims") ? &event->shapes : &event->dtypes);
       }
       break;
     case 11:
@@ -217,7 +187,44 @@ bool TraceEventReader::State::ReadArgument(std::string_view key, ondemand::value
     default:
       break;
   }
+  return ReadOwnArgument(key, value, event);
+}
+
+bool TraceEventReader::State::ReadOwnArgument(std::string_view key, ondemand::value value,
+                                              TraceEvent* event) {
+  const std::pair<std::string_view, std::optional<uint64_t>*> numbers[] = {
+      {"Output alloc (bytes)", &event->output_bytes},
+      {"Flops", &event->flops},
+      {"Kernels", &event->kernels},
+      {"Given device time (ns)", &event->given_device_ns},
+      {"Duration (ns)", &event->duration_in_args_ns},
+      {"copy kind", &event->copy_kind},
+      {"source memory", &event->source_memory},
+      {"destination memory", &event->destination_memory},
+      {"value", &event->value},
+      {"result", &event->result}};
+  for (const auto& [name, number] : numbers) {
+    if (key != name) continue;
+    *number = Number(value);
+    return true;
+  }
+  if (key == "stack") return List(value, &event->frames);
+  if (key == "Call site") event->call_site = Text(value);
+  if (key == "Device") event->memory_device = Text(value);
+  if (key == "Allocation Type") event->allocation = Text(value);
+  if (key == "Backward") event->backward = Scalar(value) == "true";
+  if (key == "Asynchronous") event->asynchronous = Scalar(value) == "true";
   return true;
+}
+
+bool TraceEventReader::State::List(ondemand::value value, std::string_view* text) {
+  ondemand::json_type type;
+  if (value.type().get(type) != simdjson::SUCCESS || type != ondemand::json_type::array) {
+    return true;
+  }
+  ondemand::array list;
+  return value.get_array().get(list) == simdjson::SUCCESS &&
+         list.raw_json().get(*text) == simdjson::SUCCESS;
 }
 
 bool TraceEventReader::State::ReadField(std::string_view key, ondemand::value value,
@@ -283,7 +290,7 @@ TraceEventReader::~TraceEventReader() = default;
 bool TraceEventReader::Read(std::string_view json, size_t readable_bytes, TraceEvent* event) {
   if (state_->Read(json.data(), json.size(), readable_bytes, event)) return true;
   if (json.empty() || json.front() != '{') return false;
-  state_->repaired = simdjson::padded_string(Repaired(json));
+  state_->repaired = simdjson::padded_string(RepairedJson(json));
   const simdjson::padded_string& text = state_->repaired;
   return state_->Read(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING, event);
 }

@@ -34,6 +34,15 @@ struct TraceEvent {
   std::string_view shapes, dtypes;      // JSON lists as they are written; empty: none.
   std::string_view call_stack;          // Frames with ';' between.
   std::string_view label;               // "name" of metadata.
+
+  // From "args" of traces that an export of ours has written (analyzer/export/chrome_trace.h).
+  std::string_view call_site;
+  std::string_view memory_device;  // Of memory: "cpu", "cuda:0".
+  std::string_view allocation;     // Of memory: "alloc", "free".
+  std::string_view frames;         // Of a sample: a JSON list of texts, innermost first.
+  std::optional<uint64_t> output_bytes, flops, kernels, given_device_ns, duration_in_args_ns;
+  std::optional<uint64_t> copy_kind, source_memory, destination_memory, value, result;
+  bool backward = false, asynchronous = false;
 };
 
 class TraceEventReader {

@@ -46,7 +46,7 @@ std::string KindWord(int event_kind) {
     case wire::MEMORY:
       return "memory";
     case wire::OVERHEAD:
-      return "overheads";
+      return "overhead";
     case wire::COMPILATION:
       return "compilations";
     case wire::GRAPH_NODE:

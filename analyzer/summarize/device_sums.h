@@ -11,7 +11,6 @@
 #include "analyzer/model/recording.h"
 #include "analyzer/summarize/busy_time.h"
 #include "analyzer/summarize/groups.h"
-#include "analyzer/summarize/launch_sums.h"
 
 namespace tp {
 
@@ -21,16 +20,6 @@ using CopyKey = std::tuple<uint32_t, uint32_t, uint32_t>;
 inline constexpr uint32_t kFillDirection = UINT32_MAX;
 // Device, context, stream.
 using StreamKey = std::tuple<int32_t, uint32_t, uint32_t>;
-
-struct WorkGroup {
-  Durations durations;
-  LaunchSums launches;
-
-  void Add(const WorkGroup& other) {
-    durations.Add(other.durations);
-    launches.Add(other.launches);
-  }
-};
 
 struct CopyGroup {
   Durations copies;
@@ -53,7 +42,7 @@ struct DeviceSums {
   void Announce(const DeviceActivity& activity);
   size_t memory_bytes() const;
 
-  Groups<NameAndKind, WorkGroup> work;
+  Groups<NameAndKind, Durations> work;
   Groups<CopyKey, CopyGroup> copies;
   Groups<StreamKey, StreamUse> streams;
   absl::flat_hash_map<int32_t, BusyTime> devices;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kKindWords[] = {"operations",    "kernels",      "copies", "fills",
                                       "runtime_calls", "driver_calls", "graphs", "synchronizations",
-                                      "overheads",     "compilations"};
+                                      "overhead",      "compilations"};
 constexpr const char* kCauseWords[] = {"end before they start", "start before their launch",
                                        "outside the time of the recording"};
 

@@ -18,7 +18,7 @@ void SetExtent(const std::array<uint32_t, 3>& extent, Field* field) {
 
 }  // namespace
 
-void LaunchSums::Add(const DeviceActivity& kernel) {
+void LaunchSums::Add(const KernelLaunch& kernel) {
   if (kernel.queued_to_start_ns != kUnknownDuration) {
     ++queued_;
     queued_ns_ += kernel.queued_to_start_ns;
@@ -27,7 +27,7 @@ void LaunchSums::Add(const DeviceActivity& kernel) {
     ++submitted_;
     submitted_ns_ += kernel.submitted_to_start_ns;
   }
-  const LaunchConfiguration& launch = kernel.launch;
+  const LaunchConfiguration& launch = kernel.configuration;
   if (!launch.known()) return;
   if (launches_ == 0) first_ = launch;
   grid_varies_ |= launch.grid != first_.grid;

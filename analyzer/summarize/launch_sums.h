@@ -12,8 +12,8 @@ namespace tp {
 
 class LaunchSums {
  public:
-  // A kernel's record. One that tells nothing of its launch changes nothing.
-  void Add(const DeviceActivity& kernel);
+  // One that tells nothing changes nothing.
+  void Add(const KernelLaunch& kernel);
   void Add(const LaunchSums& other);
 
   bool empty() const { return launches_ == 0 && queued_ == 0 && submitted_ == 0; }

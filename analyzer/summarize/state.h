@@ -9,6 +9,7 @@
 #include "analyzer/summarize/captured_work.h"
 #include "analyzer/summarize/device_sums.h"
 #include "analyzer/summarize/groups.h"
+#include "analyzer/summarize/launch_sums.h"
 #include "analyzer/summarize/memory_sums.h"
 #include "analyzer/summarize/span_sums.h"
 #include "analyzer/summarize/summary.h"
@@ -34,6 +35,8 @@ struct Summary::State {
   SpanSums spans;
   LaunchJoin launches;
   Groups<NameAndKind, CallGroup> calls;
+  // By the kernel's name, of all records: it does not matter here when they ran.
+  Groups<StringId, LaunchSums> kernel_launches;
   // Synchronizations with a stream, by context and stream.
   Groups<std::pair<uint32_t, uint32_t>, Durations> stream_waits;
   MemorySums memory;

@@ -20,6 +20,7 @@ Summary::State::State(const StringTable* strings, const SummaryLimits& limits)
       spans(limits.spans, limits.groups),
       launches(limits.correlations),
       calls(limits.groups),
+      kernel_launches(limits.groups),
       stream_waits(limits.groups),
       memory(limits.allocations),
       captured(&spans, limits.graph_nodes),
@@ -148,18 +149,18 @@ void Summary::CloseSpan(uint64_t id, int64_t end_ns) {
 
 void Summary::AddActivity(const DeviceActivity& activity) {
   const bool is_call = IsHostCall(activity.kind);
+  const bool is_work = IsDeviceWork(activity.kind);
   // What a call says of its operation holds whatever its times are.
   if (is_call) AddLaunchOperation(activity.correlation, activity.operation);
-  const bool is_host_time = is_call || IsOtherHostTime(activity.kind);
-  if (!is_host_time && !IsDeviceWork(activity.kind)) return;
+  if (!is_call && !is_work && !IsOtherHostTime(activity.kind)) return;
   const bool is_inside = state_->IsInside(activity.start_ns, activity.end_ns) &&
-                         (is_host_time || activity.start_ns >= state_->recording_start_ns ||
+                         (!is_work || activity.start_ns >= state_->recording_start_ns ||
                           state_->recording_start_ns == 0);
   if (!is_inside) {
     state_->impossible.AddActivity(Impossibility::kOutsideRecording, activity.kind);
   } else if (activity.end_ns < activity.start_ns) {
     state_->impossible.AddActivity(Impossibility::kEndsBeforeStart, activity.kind);
-  } else if (is_host_time) {
+  } else if (!is_work) {
     state_->AddCall(activity);
     if (is_call && activity.correlation != 0)
       state_->Confirm(activity.correlation, activity.start_ns);
@@ -171,6 +172,10 @@ void Summary::AddActivity(const DeviceActivity& activity) {
 void Summary::AddLaunchOperation(uint64_t correlation, uint64_t operation) {
   if (correlation == 0 || operation == kNoOperation) return;
   state_->Follow(state_->launches.AddLaunch(correlation, operation));
+}
+
+void Summary::AddKernelLaunch(StringId kernel, const KernelLaunch& launch) {
+  state_->kernel_launches.At(kernel).Add(launch);
 }
 
 void Summary::AddMemory(const MemoryChange& event) { state_->memory.Add(event); }
@@ -216,7 +221,8 @@ size_t Summary::memory_bytes() const {
   return sizeof(State) + state_->spans.memory_bytes() + state_->launches.memory_bytes() +
          state_->calls.memory_bytes() + state_->device.memory_bytes() +
          state_->unconfirmed.memory_bytes() + state_->stream_waits.memory_bytes() +
-         state_->memory.memory_bytes() + state_->captured.memory_bytes();
+         state_->kernel_launches.memory_bytes() + state_->memory.memory_bytes() +
+         state_->captured.memory_bytes();
 }
 
 }  // namespace tp

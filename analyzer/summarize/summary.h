@@ -85,6 +85,8 @@ class Summary {
   void CloseSpan(uint64_t id, int64_t end_ns);
   // A kernel, copy, fill, graph, call, other host time or device annotation.
   void AddActivity(const DeviceActivity& activity);
+  // How a kernel of this name was launched; beside its record.
+  void AddKernelLaunch(StringId kernel, const KernelLaunch& launch);
   void AddMemory(const MemoryChange& event);
   // A node of a graph was made.
   void AddGraphNode(const GraphNode& node);

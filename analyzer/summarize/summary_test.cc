@@ -164,19 +164,19 @@ TEST_F(SummaryTest, MemoryHasARowForEachKindAndDevice) {
 
 TEST_F(SummaryTest, KernelsShowHowTheyWereLaunched) {
   Summary summary(&strings_);
-  DeviceActivity kernel = MakeWork("kernel", 300, 310);
-  kernel.launch = {.grid = {10, 2, 1}, .block = {128, 1, 1}, .registers_per_thread = 32};
-  kernel.queued_to_start_ns = 50;
-  summary.AddActivity(kernel);
-  kernel.launch.grid[0] = 20;
-  kernel.launch.registers_per_thread = 64;
-  kernel.launch.dynamic_shared_bytes = 1024;
-  kernel.launch.type = LaunchType::kCooperative;
-  kernel.queued_to_start_ns = 150;
-  summary.AddActivity(kernel);
-  kernel.launch = {};  // Does not tell.
-  kernel.queued_to_start_ns = kUnknownDuration;
-  summary.AddActivity(kernel);
+  const StringId kernel = strings_.Intern("kernel");
+  for (int i = 0; i < 3; ++i) summary.AddActivity(MakeWork("kernel", 300, 310));
+  KernelLaunch launch;
+  launch.configuration = {.grid = {10, 2, 1}, .block = {128, 1, 1}, .registers_per_thread = 32};
+  launch.queued_to_start_ns = 50;
+  summary.AddKernelLaunch(kernel, launch);
+  launch.configuration.grid[0] = 20;
+  launch.configuration.registers_per_thread = 64;
+  launch.configuration.dynamic_shared_bytes = 1024;
+  launch.configuration.type = LaunchType::kCooperative;
+  launch.queued_to_start_ns = 150;
+  summary.AddKernelLaunch(kernel, launch);
+  summary.AddKernelLaunch(kernel, KernelLaunch());  // Does not tell.
   summary.AddActivity(MakeWork("silent", 400, 410));
 
   query::Table table = TableOf(summary, query::KERNELS);
@@ -686,6 +686,24 @@ TEST_F(SummaryTest, GroupsBeyondTheLimitFallUnderOther) {
   table = TableOf(summary, query::API);
   EXPECT_EQ(table.calls_size(), 11);
   EXPECT_EQ(table.calls(0).count(), 90);
+}
+
+TEST_F(SummaryTest, OverheadIsARowOfItsOwnAndNobodysTimeOrLaunch) {
+  Summary summary(&strings_);
+  summary.AddSpan(MakeSpan(1, "step", 0, 1000));
+  summary.AddActivity(MakeCall("flush", 7, 1));
+  summary.AddActivity(MakeCall("flush", 8, 1, ActivityKind::kOverhead));
+  summary.AddActivity(MakeWork("kernel", 200, 250, 8));
+
+  query::Table calls = TableOf(summary, query::API);
+  ASSERT_EQ(calls.calls_size(), 2);
+  EXPECT_EQ(calls.calls(0).domain(), "runtime");
+  EXPECT_EQ(calls.calls(1).domain(), "overhead");
+  EXPECT_EQ(calls.calls(1).total_ns(), 5);
+  EXPECT_EQ(calls.device_time_total_ns(), 50);
+  EXPECT_EQ(Operation(summary, "step").self_cpu_time_total_ns(), 1000);
+  EXPECT_EQ(Operation(summary, "step").self_device_time_total_ns(), 0);
+  EXPECT_EQ(summary.unattributed_count(), 1u);
 }
 
 TEST_F(SummaryTest, ManyOpenSpansStayWithinTheBounds) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/model/copy_kind.h"
 #include "analyzer/model/frames.h"
 #include "analyzer/present/demangle.h"
 #include "analyzer/present/utf8.h"
@@ -296,27 +297,35 @@ class Tabulation {
   }
 
   void AddKernels() {
-    Merged<std::pair<std::string_view, ActivityKind>, WorkGroup> merged;
+    Merged<std::pair<std::string_view, ActivityKind>, Durations> merged;
+    absl::flat_hash_map<std::string_view, LaunchSums> launches;
     for (const State* state : states_) {
       bool is_other = true;  // The first entry.
       for (const auto& [key, group] : DeviceOf(*state).work.entries()) {
-        if (group.durations.count > 0)
-          merged[{NameOf(*state, key, is_other), key.second}].Add(group);
+        if (group.count > 0) merged[{NameOf(*state, key, is_other), key.second}].Add(group);
+        is_other = false;
+      }
+      is_other = true;
+      for (const auto& [key, group] : state->kernel_launches.entries()) {
+        if (!group.empty()) {
+          launches[NameOf(*state, {key, ActivityKind::kKernel}, is_other)].Add(group);
+        }
         is_other = false;
       }
     }
-    SortDescending(&merged.entries(),
-                   [](const auto& entry) { return entry.second.durations.total_ns; });
+    SortDescending(&merged.entries(), [](const auto& entry) { return entry.second.total_ns; });
     for (const auto& [key, group] : merged.entries()) {
       query::WorkRow* row = table_.add_kernels();
       row->set_name(ValidUtf8(Demangle(key.first)));
       row->set_raw_name(ValidUtf8(key.first));
       row->set_kind(std::string(1, static_cast<char>(key.second)));
-      row->set_count(group.durations.count);
-      row->set_total_ns(group.durations.total_ns);
-      row->set_min_ns(group.durations.min_ns);
-      row->set_max_ns(group.durations.max_ns);
-      if (!group.launches.empty()) group.launches.Describe(row->mutable_launches());
+      row->set_count(group.count);
+      row->set_total_ns(group.total_ns);
+      row->set_min_ns(group.min_ns);
+      row->set_max_ns(group.max_ns);
+      if (key.second != ActivityKind::kKernel) continue;
+      const auto found = launches.find(key.first);
+      if (found != launches.end()) found->second.Describe(row->mutable_launches());
     }
   }
 

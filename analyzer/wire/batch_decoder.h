@@ -155,14 +155,11 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind,
     activity.context = context[row];
     activity.stream = stream[row];
     activity.bytes = bytes[row];
-    activity.copy_kind = copy_kind[row];
-    activity.source_memory = source_memory[row];
-    activity.destination_memory = destination_memory[row];
+    activity.copy_kind = NarrowKind(copy_kind[row]);
+    activity.source_memory = NarrowKind(source_memory[row]);
+    activity.destination_memory = NarrowKind(destination_memory[row]);
     activity.value = value[row];
     activity.graph_node = graph_node[row];
-    if (launch[row] != 0) activity.launch = launches[launch[row] - 1];
-    activity.queued_to_start_ns = DurationOrUnknown(queued[row]);
-    activity.submitted_to_start_ns = DurationOrUnknown(submitted[row]);
     activity.name = names.Name(name[row]);
     if (activity.name == 0 && kind == ActivityKind::kCopy) {
       activity.name =
@@ -173,6 +170,12 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind,
       activity.name = names.GraphName(graph_id[row]);
     }
     sink.AddActivity(activity);
+    if (launch[row] == 0 && queued[row] == 0 && submitted[row] == 0) continue;
+    KernelLaunch told;
+    if (launch[row] != 0) told.configuration = launches[launch[row] - 1];
+    told.queued_to_start_ns = DurationOrUnknown(queued[row]);
+    told.submitted_to_start_ns = DurationOrUnknown(submitted[row]);
+    sink.AddKernelLaunch(activity.name, told);
   }
 }
 

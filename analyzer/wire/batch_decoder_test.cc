@@ -15,6 +15,7 @@ struct Kept {
   std::vector<std::pair<uint64_t, int64_t>> closed;
   std::vector<DeviceActivity> activities;
   std::vector<std::pair<uint64_t, uint64_t>> launches;
+  std::vector<std::pair<StringId, KernelLaunch>> kernel_launches;
   std::vector<MemoryChange> memory;
   std::vector<GraphNode> graph_nodes;
 
@@ -23,6 +24,9 @@ struct Kept {
   void AddActivity(const DeviceActivity& activity) { activities.push_back(activity); }
   void AddLaunchOperation(uint64_t correlation, uint64_t operation) {
     launches.emplace_back(correlation, operation);
+  }
+  void AddKernelLaunch(StringId kernel, const KernelLaunch& launch) {
+    kernel_launches.emplace_back(kernel, launch);
   }
   void AddMemory(const MemoryChange& event) { memory.push_back(event); }
   void AddGraphNode(const GraphNode& node) { graph_nodes.push_back(node); }
@@ -63,16 +67,19 @@ TEST_F(BatchDecoder, AKernelHasTheLaunchConfigurationThatItNames) {
   for (int64_t time : {0, 1, -7}) kernels->add_queued_to_start_ns(time);
   ASSERT_TRUE(Decode().ok());
   ASSERT_EQ(kept_.activities.size(), 3u);
-  EXPECT_EQ(kept_.activities[0].launch.grid[0], 20u);
-  EXPECT_EQ(kept_.activities[0].launch.block[0], 128u);
-  EXPECT_EQ(kept_.activities[0].launch.registers_per_thread, 40u);
-  EXPECT_EQ(kept_.activities[0].launch.cluster[0], 2u);
-  EXPECT_FALSE(kept_.activities[1].launch.known());
-  EXPECT_EQ(kept_.activities[2].launch.grid[0], 10u);
-  EXPECT_EQ(kept_.activities[0].queued_to_start_ns, kUnknownDuration);
-  EXPECT_EQ(kept_.activities[1].queued_to_start_ns, 0);
-  EXPECT_EQ(kept_.activities[2].queued_to_start_ns, -7);
-  EXPECT_EQ(kept_.activities[2].submitted_to_start_ns, kUnknownDuration);
+  ASSERT_EQ(kept_.kernel_launches.size(), 3u);
+  const auto launch = [&](int i) { return kept_.kernel_launches[i].second; };
+  EXPECT_EQ(launch(0).configuration.grid[0], 20u);
+  EXPECT_EQ(launch(0).configuration.block[0], 128u);
+  EXPECT_EQ(launch(0).configuration.registers_per_thread, 40u);
+  EXPECT_EQ(launch(0).configuration.cluster[0], 2u);
+  EXPECT_FALSE(launch(1).configuration.known());
+  EXPECT_EQ(launch(2).configuration.grid[0], 10u);
+  EXPECT_EQ(launch(0).queued_to_start_ns, kUnknownDuration);
+  EXPECT_EQ(launch(1).queued_to_start_ns, 0);
+  EXPECT_EQ(launch(2).queued_to_start_ns, -7);
+  EXPECT_EQ(launch(2).submitted_to_start_ns, kUnknownDuration);
+  EXPECT_EQ(kept_.kernel_launches[0].first, kept_.activities[0].name);
 
   kernels->set_launch_configuration(0, 3);
   EXPECT_FALSE(Decode().ok()) << "there are two";

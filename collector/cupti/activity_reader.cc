@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "collector/cupti/chatty_calls.h"
+#include "proto/function_name.h"
 
 namespace tp::collect {
 namespace {
@@ -30,19 +31,6 @@ Work CommonFields(const Record& record) {
   work.stream = record.streamId;
   work.graph_node = record.graphNodeId;
   return work;
-}
-
-// "cudaMemcpyAsync_ptsz_v7000" as the program calls it, "cudaMemcpyAsync". (A driver function's
-// "_v2" is part of its name.)
-std::string_view RuntimeFunctionName(std::string_view name) {
-  size_t version = name.rfind("_v");
-  if (version != name.npos && name.find_first_not_of("0123456789", version + 2) == name.npos) {
-    name = name.substr(0, version);
-  }
-  for (std::string_view suffix : {"_ptsz", "_ptds"}) {
-    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
-  }
-  return name;
 }
 
 const char* OverheadText(CUpti_ActivityOverheadKind kind) {

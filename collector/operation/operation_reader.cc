@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "collector/operation/operation_name.h"
+#include "proto/operation_name.h"
 
 namespace tp::collect {
 namespace {

@@ -196,7 +196,7 @@ TEST_F(Activities, OnlyWhatIsNamedIsCollected) {
   const Json process = sandbox_.ProcessOf(pid);
   EXPECT_EQ(process["activities"], (Json{"kernels", "runtime"}));
   EXPECT_EQ(process["events"]["driver_calls"], 0);
-  EXPECT_EQ(process["events"].count("overheads"), 0u);
+  EXPECT_EQ(process["events"].count("overhead"), 0u);
   EXPECT_EQ(process["events"]["kernels"], 5 * kRounds);
   EXPECT_EQ(Domains(pid), (std::set<std::string>{"runtime"}));
 }
