@@ -170,6 +170,8 @@ TEST_F(Activities, MemoryIsExactByKind) {
   EXPECT_EQ(rows["pool"]["allocations"], kRounds);
   EXPECT_EQ(rows["pool"]["releases"], kRounds);
   EXPECT_EQ(rows["pool"]["live_bytes"], 0);
+  const Result text = sandbox_.Tpctl({"table", "--view", "memory", "--pid", std::to_string(pid)});
+  EXPECT_NE(text.out.find("device, from a pool"), std::string::npos) << text.out << text.err;
 }
 
 TEST_F(Activities, MemoryThatIsNotCollectedIsSaidToBe) {
