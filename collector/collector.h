@@ -15,6 +15,7 @@
 
 #include "collector/cupti/activity_buffers.h"
 #include "collector/cupti/activity_reader.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/cupti/capture.h"
 #include "collector/cupti/cupti_api.h"
 #include "collector/cupti/cupti_client.h"
@@ -40,8 +41,9 @@ class Collector {
  public:
   struct Options {
     size_t memory_bytes;
-    int64_t loaded_ns;  // Host clock: when the library was loaded.
-    bool dormant;       // Register with the daemon, wait for a command.
+    int64_t loaded_ns;       // Host clock: when the library was loaded.
+    ActivitySet activities;  // What is collected.
+    bool dormant;            // Register with the daemon, wait for a command.
     // The CUDA driver does not call us: load CUPTI and begin when the driver turns out to be there.
     bool unannounced;
     Capture::Priority priority;
@@ -78,6 +80,7 @@ class Collector {
   void SealIfLarge();
   void Seal();
   void ObeyDaemon();
+  void FollowActivities();
   bool Prepare();
   void BeginCapture(bool anyway);
   void WaitToBegin(std::string reason);

@@ -28,6 +28,10 @@ class ActivityReader {
   ActivityReader(const CuptiClient* cupti, StringTable* strings, BatchEncoder* encoder,
                  const UncorrelatedThreads* uncorrelated);
 
+  // Whether records of chatty calls are left out (see chatty_calls.h). Where CUPTI can leave them
+  // out itself, none come.
+  void set_leaves_out_chatty_calls(bool leaves_out) { leaves_out_chatty_calls_ = leaves_out; }
+
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown
   // enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
@@ -51,6 +55,12 @@ class ActivityReader {
   bool ReadCopy(const ActivityRecord& record);
   bool ReadPeerCopy(const ActivityRecord& record);
   bool ReadFill(const ActivityRecord& record);
+  bool ReadGraph(const ActivityRecord& record);
+  bool ReadSynchronization(const ActivityRecord& record);
+  bool ReadMemory(const ActivityRecord& record);
+  bool ReadMemoryPool(const ActivityRecord& record);
+  bool ReadOverhead(const ActivityRecord& record);
+  bool ReadCompilation(const ActivityRecord& record);
   bool ReadCall(const ActivityRecord& record, EventKind kind, CUpti_CallbackDomain domain);
   bool ReadCorrelation(const ActivityRecord& record);
   void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
@@ -65,6 +75,7 @@ class ActivityReader {
   std::vector<StringId> call_names_[2];   // Runtime, driver: by callback id; 0: not looked up yet.
   uint32_t last_correlation_ = 0;
   uint64_t last_operation_ = 0;
+  bool leaves_out_chatty_calls_ = false;
   uint64_t unreadable_ = 0;
   std::optional<uint32_t> own_thread_;
 };

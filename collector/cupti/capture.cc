@@ -8,22 +8,46 @@
 #include <iterator>
 #include <utility>
 
+#include "collector/cupti/chatty_calls.h"
 #include "collector/cupti/other_profilers.h"
 #include "collector/operation/thread_operations.h"
 
 namespace tp::collect {
 namespace {
 
-// CONCURRENT_KERNEL, not KERNEL: that one makes kernels run one after the other.
-constexpr CUpti_ActivityKind kActivities[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-    CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_DRIVER,
+struct Kind {
+  Activity activity;
+  CUpti_ActivityKind kind;
+  bool is_always_on = false;
 };
+
+// CONCURRENT_KERNEL, not KERNEL: that one makes kernels run one after the other.
+constexpr Kind kKinds[] = {
+    {Activity::kRuntime, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, /*is_always_on=*/true},
+    {Activity::kKernels, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+    {Activity::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY},
+    {Activity::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY2},
+    {Activity::kFills, CUPTI_ACTIVITY_KIND_MEMSET},
+    {Activity::kRuntime, CUPTI_ACTIVITY_KIND_RUNTIME},
+    {Activity::kDriver, CUPTI_ACTIVITY_KIND_DRIVER},
+    {Activity::kSynchronization, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+    {Activity::kMemory, CUPTI_ACTIVITY_KIND_MEMORY2},
+    {Activity::kMemory, CUPTI_ACTIVITY_KIND_MEMORY_POOL},
+    {Activity::kGraphs, CUPTI_ACTIVITY_KIND_GRAPH_TRACE},
+    {Activity::kCompilations, CUPTI_ACTIVITY_KIND_JIT},
+    {Activity::kOverhead, CUPTI_ACTIVITY_KIND_OVERHEAD},
+};
+static_assert(std::size(kKinds) <= 32, "kinds are bits of one word");
+
+// Without these there is no capture; others can be refused.
+constexpr ActivitySet kEssential = {Activity::kKernels, Activity::kCopies, Activity::kFills,
+                                    Activity::kRuntime, Activity::kDriver};
+
+// Of graphs' nodes that the collector thread has not read yet.
+constexpr size_t kMostGraphNodes = 1 << 16;
+
+constexpr CUpti_CallbackId kGraphNodeCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 
 // The process's capture: where CUPTI's callbacks and the application's threads find it.
 std::atomic<Capture*> g_capture{nullptr};
@@ -42,8 +66,13 @@ CuptiClient::Family PreferredFamily() {
 
 }  // namespace
 
-Capture::Capture(CuptiClient* cupti, ActivityBuffers* buffers, Priority priority)
-    : cupti_(cupti), buffers_(buffers), priority_(priority) {
+Capture::Capture(CuptiClient* cupti, ActivityBuffers* buffers, Priority priority,
+                 ActivitySet activities)
+    : cupti_(cupti),
+      buffers_(buffers),
+      priority_(priority),
+      activities_(activities),
+      graph_nodes_(kMostGraphNodes) {
   g_capture.store(this, std::memory_order_release);
 }
 
@@ -73,9 +102,10 @@ Capture::Begun Capture::Begin(bool anyway, std::string* reason) {
   return Begun::kYes;
 }
 
+// Of callbacks only those for graphs' nodes are ever switched on: others cost on every launch.
 Capture::Begun Capture::Subscribe(std::string* reason) {
   if (std::exchange(letting_go_, 0) > 0) return Begun::kYes;  // We still are.
-  CUptiResult subscribed = cupti_->Subscribe(PreferredFamily());
+  CUptiResult subscribed = cupti_->Subscribe(PreferredFamily(), &Called);
   if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     *reason = "another profiler holds CUPTI in this process" + Holder() +
               ": capturing begins when it lets go";
@@ -121,15 +151,122 @@ bool Capture::SwitchOn(std::string* reason) {
              "cuptiActivityRegisterCallbacks", reason)) {
     return false;
   }
-  for (enabled_ = 0; enabled_ < std::size(kActivities); ++enabled_) {
-    if (!Check(cupti_->Enable(kActivities[enabled_]), "cuptiActivityEnable", reason)) {
-      return false;
+  enabled_ = 0;
+  latency_enabled_ = captures_enabled_ = false;
+  return Apply(reason);
+}
+
+void Capture::End() { Undo(); }
+
+bool Capture::SetActivities(ActivitySet activities, std::string* reason) {
+  activities_ = activities;
+  if (!active()) return true;
+  // What CUPTI records of the probe's call may have changed.
+  probe_works_ = false;
+  silent_ = 0;
+  if (Apply(reason)) return true;
+  Undo();
+  return false;
+}
+
+ActivitySet Capture::collected() const {
+  ActivitySet collected = activities_;
+  for (size_t i = 0; i < kActivities; ++i) {
+    if (refused_.Has(static_cast<Activity>(i))) collected.Remove(static_cast<Activity>(i));
+  }
+  return collected;
+}
+
+std::vector<std::string> Capture::Refusals() const { return refusals_; }
+
+bool Capture::Apply(std::string* reason) {
+  refused_ = {};
+  refusals_.clear();
+  if (!ApplyKinds(reason)) return false;
+  ApplyChatty();
+  ApplyLatency();
+  ApplyCaptures();
+  return true;
+}
+
+bool Capture::ApplyKinds(std::string* reason) {
+  for (uint32_t i = 0; i < std::size(kKinds); ++i) {
+    const Kind& kind = kKinds[i];
+    const uint32_t bit = uint32_t{1} << i;
+    const bool wanted = kind.is_always_on || activities_.Has(kind.activity);
+    if (wanted == ((enabled_ & bit) != 0)) continue;
+    const CUptiResult result = wanted ? cupti_->Enable(kind.kind) : cupti_->Disable(kind.kind);
+    if (result == CUPTI_SUCCESS) {
+      enabled_ ^= bit;
+    } else if (kEssential.Has(kind.activity)) {
+      return Check(result, wanted ? "cuptiActivityEnable" : "cuptiActivityDisable", reason);
+    } else if (wanted) {
+      Refuse(kind.activity, result);
     }
   }
   return true;
 }
 
-void Capture::End() { Undo(); }
+// Comes after the kinds: those set all their functions.
+void Capture::ApplyChatty() {
+  const bool on = activities_.Has(Activity::kChatty);
+  chatty_calls_come_ = false;
+  const auto apply = [&](Activity activity, CUpti_CallbackDomain domain, const auto& ids) {
+    if (!activities_.Has(activity)) return;
+    for (CUpti_CallbackId id : ids) {
+      chatty_calls_come_ |= cupti_->EnableCall(domain, id, on) != CUPTI_SUCCESS;
+    }
+  };
+  apply(Activity::kRuntime, CUPTI_CB_DOMAIN_RUNTIME_API, kChattyRuntimeCalls);
+  apply(Activity::kDriver, CUPTI_CB_DOMAIN_DRIVER_API, kChattyDriverCalls);
+}
+
+void Capture::ApplyLatency() {
+  const bool wanted = activities_.Has(Activity::kLatency);
+  if (wanted == latency_enabled_) return;
+  const CUptiResult result = cupti_->EnableLatencyTimestamps(wanted);
+  if (result == CUPTI_SUCCESS) {
+    latency_enabled_ = wanted;
+  } else if (wanted) {
+    Refuse(Activity::kLatency, result);
+  }
+}
+
+void Capture::ApplyCaptures() {
+  const bool wanted = activities_.Has(Activity::kCaptures);
+  if (wanted == captures_enabled_) return;
+  if (wanted && !cupti_->subscribed()) {
+    refused_.Add(Activity::kCaptures);
+    refusals_.push_back(
+        "captures are not collected: they take CUPTI's one subscriber (TP_PRIORITY=us)");
+    return;
+  }
+  const CUptiResult result = SwitchCaptures(wanted);
+  if (result == CUPTI_SUCCESS) {
+    captures_enabled_ = wanted;
+  } else if (wanted) {
+    Refuse(Activity::kCaptures, result);
+  }
+}
+
+CUptiResult Capture::SwitchCaptures(bool on) {
+  if (cupti_->api().GetGraphNodeId == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+  CUptiResult result = CUPTI_SUCCESS;
+  for (CUpti_CallbackId id : kGraphNodeCallbacks) {
+    const CUptiResult one = cupti_->EnableCallback(CUPTI_CB_DOMAIN_RESOURCE, id, on);
+    if (one != CUPTI_SUCCESS) result = one;
+  }
+  return result;
+}
+
+void Capture::Refuse(Activity activity, CUptiResult why) {
+  if (refused_.Has(activity)) return;
+  refused_.Add(activity);
+  const char* name = nullptr;
+  cupti_->api().GetResultString(why, &name);
+  refusals_.push_back("CUPTI refuses to collect " + std::string(ActivityWord(activity)) +
+                      " here (" + (name != nullptr ? name : "unknown error") + ")");
+}
 
 void Capture::LetGo() {
   if (letting_go_ > 0 && --letting_go_ == 0) cupti_->Unsubscribe();
@@ -179,6 +316,7 @@ void Capture::GiveWay(std::string* reason) {
   ThreadOperationsList::SetLaunchCorrelation(&kNoMore);
   buffers_->GiveUpLent();
   enabled_ = 0;
+  latency_enabled_ = captures_enabled_ = false;
   gave_way_ = true;
   other_subscribed_ = false;
   OtherIsDone();  // Notes whether it has subscribed.
@@ -231,7 +369,14 @@ bool Capture::Check(CUptiResult result, const char* function, std::string* reaso
 // Errors are no matter here: each step is tried whatever became of the one before.
 void Capture::Undo() {
   if (active_.exchange(false)) ThreadOperationsList::SetLaunchCorrelation(nullptr);
-  while (enabled_ > 0) cupti_->Disable(kActivities[--enabled_]);
+  if (latency_enabled_) cupti_->EnableLatencyTimestamps(false);
+  latency_enabled_ = false;
+  for (uint32_t i = 0; i < std::size(kKinds); ++i) {
+    if ((enabled_ & (uint32_t{1} << i)) != 0) cupti_->Disable(kKinds[i].kind);
+  }
+  enabled_ = 0;
+  if (captures_enabled_) SwitchCaptures(false);
+  captures_enabled_ = false;
   if (!cupti_->subscribed()) return;
   if (!shares_cupti()) {
     cupti_->Unsubscribe();
@@ -239,6 +384,32 @@ void Capture::Undo() {
     cupti_->FlushAll(0);
     letting_go_ = kLetGoCalls;
   }
+}
+
+void CUPTIAPI Capture::Called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void* data) {
+  Capture* capture = g_capture.load(std::memory_order_acquire);
+  if (capture == nullptr || domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
+  if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    return;
+  }
+  const auto* resource = static_cast<const CUpti_ResourceData*>(data);
+  if (resource->resourceDescriptor == nullptr) return;
+  capture->GraphNodeMade(id, *static_cast<const CUpti_GraphData*>(resource->resourceDescriptor));
+}
+
+// On the thread that makes the node, within its call.
+void Capture::GraphNodeMade(CUpti_CallbackId id, const CUpti_GraphData& graph) {
+  GraphNode node = {};
+  if (cupti_->api().GetGraphNodeId(graph.node, &node.id) != CUPTI_SUCCESS || node.id == 0) return;
+  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    if (cupti_->api().GetGraphNodeId(graph.originalNode, &node.original_id) != CUPTI_SUCCESS)
+      return;
+  } else {
+    node.operation_id = ThreadOperations::InnermostOfThisThread();
+    if (node.operation_id == 0) return;
+  }
+  graph_nodes_.Add(node);
 }
 
 void CUPTIAPI Capture::RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {

@@ -18,10 +18,13 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "collector/cupti/activity_buffers.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/cupti/clock.h"
 #include "collector/cupti/cupti_client.h"
+#include "collector/cupti/graph_node_log.h"
 
 namespace tp::collect {
 
@@ -37,8 +40,8 @@ class Capture {
     kNo,
   };
 
-  // Both outlive the capture.
-  Capture(CuptiClient* cupti, ActivityBuffers* buffers, Priority priority);
+  // Both pointers outlive the capture.
+  Capture(CuptiClient* cupti, ActivityBuffers* buffers, Priority priority, ActivitySet activities);
   ~Capture();
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
@@ -52,6 +55,19 @@ class Capture {
   // back what is then needed no more.
   void LetGo();
   bool active() const { return active_.load(std::memory_order_acquire); }
+
+  // What is to be collected from now on: at once while active, else from the next Begin. What CUPTI
+  // has collected already still comes. False after an error that leaves nothing on, with `reason`.
+  bool SetActivities(ActivitySet activities, std::string* reason);
+  // What is asked for, without what CUPTI refuses here.
+  ActivitySet collected() const;
+  // A line for each thing that CUPTI refuses.
+  std::vector<std::string> Refusals() const;
+  // CUPTI cannot leave chatty calls out by itself: the reader has to.
+  bool chatty_calls_come() const { return chatty_calls_come_; }
+
+  // Nodes of graphs that were made, for the collector thread to read.
+  GraphNodeLog& graph_nodes() { return graph_nodes_; }
 
   // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a
   // kernel that still runs is then lost). False after an error, with `reason`.
@@ -87,8 +103,19 @@ class Capture {
   bool SwitchOn(std::string* reason);
   bool OtherIsDone();
   bool ProbeReachesUs();
+  // Makes CUPTI collect what activities_ asks for.
+  bool Apply(std::string* reason);
+  bool ApplyKinds(std::string* reason);
+  void ApplyChatty();
+  void ApplyLatency();
+  void ApplyCaptures();
+  CUptiResult SwitchCaptures(bool on);
+  void Refuse(Activity activity, CUptiResult why);
   void Undo();
 
+  static void CUPTIAPI Called(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void* data);
+  void GraphNodeMade(CUpti_CallbackId id, const CUpti_GraphData& graph);
   static void CUPTIAPI RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records);
   static void CUPTIAPI CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer,
                                       size_t bytes, size_t valid_bytes);
@@ -102,8 +129,15 @@ class Capture {
   CuptiClient* cupti_;
   ActivityBuffers* buffers_;
   Priority priority_;
-  uint32_t enabled_ = 0;  // Kinds of kActivities that are on, from the first.
+  ActivitySet activities_;  // Asked for.
+  ActivitySet refused_;
+  std::vector<std::string> refusals_;
+  uint32_t enabled_ = 0;  // Kinds that are on, as bits by their place in the table of kinds.
   int letting_go_ = 0;    // Calls of LetGo until the subscription ends.
+  bool latency_enabled_ = false;
+  bool captures_enabled_ = false;
+  bool chatty_calls_come_ = false;
+  GraphNodeLog graph_nodes_;
   std::atomic<bool> active_{false};
   std::atomic<uint64_t> dropped_{0};
   std::atomic<uint32_t> application_error_{0};

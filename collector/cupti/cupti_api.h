@@ -30,16 +30,23 @@ namespace tp::collect {
   APPLY(Unsubscribe)
 
 // Functions that are missing in some: nullptr there.
-#define TP_CUPTI_OPTIONAL(APPLY) \
-  APPLY(ActivityGetAttribute)    \
-  APPLY(ActivitySetAttribute)    \
-  APPLY(Finalize)                \
+#define TP_CUPTI_OPTIONAL(APPLY)         \
+  APPLY(ActivityEnableDriverApi)         \
+  APPLY(ActivityEnableLatencyTimestamps) \
+  APPLY(ActivityEnableRuntimeApi)        \
+  APPLY(ActivityGetAttribute)            \
+  APPLY(ActivitySetAttribute)            \
+  APPLY(EnableCallback)                  \
+  APPLY(Finalize)                        \
+  APPLY(GetGraphNodeId)                  \
   APPLY(SetThreadIdType)
 
 // Of the newer family; nullptr in a library that has not got all of it, but for Subscribe.
 #define TP_CUPTI_PER_SUBSCRIBER(APPLY)     \
   APPLY(ActivityDisable)                   \
   APPLY(ActivityEnable)                    \
+  APPLY(ActivityEnableDriverApi)           \
+  APPLY(ActivityEnableRuntimeApi)          \
   APPLY(ActivityGetAttribute)              \
   APPLY(ActivityGetNextRecord)             \
   APPLY(ActivityGetNumDroppedRecords)      \

@@ -5,7 +5,7 @@
 namespace tp::collect {
 namespace {
 
-// No callback is ever switched on: they cost on every launch.
+// For subscriptions that only ask.
 void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
 // `holder` has kMostHolderBytes.
@@ -42,13 +42,12 @@ CUptiResult CuptiClient::Call(const Older& older, const Newer& newer) const {
   return CUPTI_ERROR_NOT_INITIALIZED;
 }
 
-CUptiResult CuptiClient::Subscribe(Family preferred) {
+CUptiResult CuptiClient::Subscribe(Family preferred, CUpti_CallbackFunc callback) {
   CUpti_SubscriberHandle subscriber = nullptr;
   if (preferred == Family::kPerSubscriber && api_->has_per_subscriber()) {
     char holder[kMostHolderBytes] = "";
     SubscriberParams params = Params(*api_, holder);
-    CUptiResult result =
-        api_->per_subscriber.Subscribe(&subscriber, &IgnoreCallback, nullptr, &params);
+    CUptiResult result = api_->per_subscriber.Subscribe(&subscriber, callback, nullptr, &params);
     // Without a driver the older family would not say anything else.
     if (result == CUPTI_ERROR_UNKNOWN || result == CUPTI_ERROR_NOT_INITIALIZED) return result;
     if (result == CUPTI_SUCCESS) {
@@ -58,7 +57,7 @@ CUptiResult CuptiClient::Subscribe(Family preferred) {
     }
   }
   // Refused: by who is there already, or because the driver is too old for several.
-  CUptiResult result = api_->Subscribe(&subscriber, &IgnoreCallback, nullptr);
+  CUptiResult result = api_->Subscribe(&subscriber, callback, nullptr);
   if (result == CUPTI_SUCCESS) {
     subscriber_.store(subscriber, std::memory_order_release);
     family_.store(Family::kProcessWide, std::memory_order_release);
@@ -115,6 +114,42 @@ CUptiResult CuptiClient::Disable(CUpti_ActivityKind kind) {
               [&](CUpti_SubscriberHandle subscriber) {
                 return api_->per_subscriber.ActivityDisable(subscriber, kind, nullptr);
               });
+}
+
+CUptiResult CuptiClient::EnableCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool on) {
+  const bool is_driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+  return Call(
+      [&] {
+        auto enable = is_driver ? api_->ActivityEnableDriverApi : api_->ActivityEnableRuntimeApi;
+        return enable == nullptr ? CUPTI_ERROR_NOT_SUPPORTED : enable(id, on);
+      },
+      [&](CUpti_SubscriberHandle subscriber) {
+        auto enable = is_driver ? api_->per_subscriber.ActivityEnableDriverApi
+                                : api_->per_subscriber.ActivityEnableRuntimeApi;
+        return enable(subscriber, id, on);
+      });
+}
+
+CUptiResult CuptiClient::EnableLatencyTimestamps(bool on) {
+  return Call(
+      [&] {
+        return api_->ActivityEnableLatencyTimestamps == nullptr
+                   ? CUPTI_ERROR_NOT_SUPPORTED
+                   : api_->ActivityEnableLatencyTimestamps(on);
+      },
+      [&](CUpti_SubscriberHandle subscriber) {
+        uint8_t value = on;
+        size_t bytes = sizeof(value);
+        return api_->per_subscriber.ActivitySetAttribute(subscriber, kLatencyTimestampsAttribute,
+                                                         &bytes, &value);
+      });
+}
+
+CUptiResult CuptiClient::EnableCallback(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool on) {
+  CUpti_SubscriberHandle subscriber = subscriber_.load(std::memory_order_acquire);
+  if (subscriber == nullptr) return CUPTI_ERROR_NOT_INITIALIZED;
+  return api_->EnableCallback == nullptr ? CUPTI_ERROR_NOT_SUPPORTED
+                                         : api_->EnableCallback(on, subscriber, domain, id);
 }
 
 CUptiResult CuptiClient::UseSystemThreadIds() {

@@ -47,7 +47,7 @@ class CuptiClient {
 
   // Comes before all others. With kPerSubscriber, if the library has it and nothing stands against
   // it; else with kProcessWide. CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED: see Holder.
-  CUptiResult Subscribe(Family preferred);
+  CUptiResult Subscribe(Family preferred, CUpti_CallbackFunc callback);
   // With the older family all but callbacks goes on.
   void Unsubscribe();
   bool subscribed() const { return subscriber_ != nullptr; }
@@ -62,6 +62,13 @@ class CuptiClient {
   CUptiResult RegisterCallbacks(const BufferCallbacks& callbacks);
   CUptiResult Enable(CUpti_ActivityKind kind);
   CUptiResult Disable(CUpti_ActivityKind kind);
+  // Records of one function of the runtime or driver API; after the kind has been enabled, which
+  // sets all.
+  CUptiResult EnableCall(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool on);
+  // When kernels were queued and submitted, in their records.
+  CUptiResult EnableLatencyTimestamps(bool on);
+  // Only while subscribed.
+  CUptiResult EnableCallback(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool on);
   // Threads' ids in records as the system has them: the default, pthread_self cut to 32 bits, can
   // be the same for two threads.
   CUptiResult UseSystemThreadIds();

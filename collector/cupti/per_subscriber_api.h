@@ -44,6 +44,10 @@ struct PerSubscriberFunctions {
                                 SubscriberParams*);
   using ActivityDisable = CUptiResult(CUpti_SubscriberHandle, CUpti_ActivityKind, void* config);
   using ActivityEnable = CUptiResult(CUpti_SubscriberHandle, CUpti_ActivityKind, void* config);
+  using ActivityEnableDriverApi = CUptiResult(CUpti_SubscriberHandle, CUpti_CallbackId,
+                                              uint8_t enable);
+  using ActivityEnableRuntimeApi = CUptiResult(CUpti_SubscriberHandle, CUpti_CallbackId,
+                                               uint8_t enable);
   using ActivityGetAttribute = CUptiResult(CUpti_SubscriberHandle, CUpti_ActivityAttribute,
                                            size_t* bytes, void* value);
   using ActivitySetAttribute = CUptiResult(CUpti_SubscriberHandle, CUpti_ActivityAttribute,

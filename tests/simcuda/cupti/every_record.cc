@@ -29,8 +29,8 @@ void MakeEveryRecord() {
         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
         CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
         CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
-        CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MARKER,
-        CUPTI_ACTIVITY_KIND_NAME}) {
+        CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+        CUPTI_ACTIVITY_KIND_MARKER, CUPTI_ACTIVITY_KIND_NAME}) {
     Enable(kind);
   }
   for (CUpti_ActivityKind kind :
@@ -42,6 +42,7 @@ void MakeEveryRecord() {
   fake_driver::Call(ApiDomain::kRuntime, 3, [] { fake_driver::Call(ApiDomain::kDriver, 4); });
   fake_driver::Synchronize({simcuda::SyncKind::kContextSynchronize, 1, 2, 3, 1, 7, 8});
   fake_driver::ChangeMemory({});
+  fake_driver::ChangeMemoryPool({});
   test_client::BecomeNvtxTool();
   nvtxNameOsThreadA(1, "first");
   nvtxRangePushA("outer");

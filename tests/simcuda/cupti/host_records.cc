@@ -117,6 +117,27 @@ void RecordMemory(const simcuda::MemoryEvent& event) {
   record.contextId = event.context_id != 0 ? event.context_id : CUPTI_INVALID_CONTEXT_ID;
   record.streamId = event.async ? event.stream_id : CUPTI_INVALID_STREAM_ID;
   record.isAsync = event.async ? 1 : 0;
+  if (event.from_pool) {
+    record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  }
+  HostLane().Write(record);
+}
+
+void RecordMemoryPool(const simcuda::MemoryPoolEvent& event) {
+  if (!KindEnabled(CUPTI_ACTIVITY_KIND_MEMORY_POOL, 0)) return;
+  CUpti_ActivityMemoryPool3 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+  record.memoryPoolOperationType = static_cast<CUpti_ActivityMemoryPoolOperationType>(event.change);
+  record.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  record.correlationId = event.correlation_id;
+  record.processId = ProcessId();
+  record.deviceId = event.device_id;
+  record.minBytesToKeep = event.min_bytes_to_keep;
+  record.address = event.address;
+  record.size = event.used_bytes;  // The simulated device reserves nothing beyond that.
+  record.utilizedSize = event.used_bytes;
+  record.releaseThreshold = event.release_threshold;
+  record.timestamp = ToRecordClock(event.time_ns);
   HostLane().Write(record);
 }
 

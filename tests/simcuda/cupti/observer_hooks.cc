@@ -84,11 +84,14 @@ void MemoryChanged(const simcuda::MemoryEvent& event) {
   ForEachClient([&] { RecordMemory(event); });
 }
 
+void MemoryPoolChanged(const simcuda::MemoryPoolEvent& event) { RecordMemoryPool(event); }
+
 }  // namespace
 
 const simcuda::Observer& ObserverHooks() {
-  static constexpr simcuda::Observer observer = {ApiEnter,     ApiExit,         DeviceWorkDone,
-                                                 Synchronized, ResourceChanged, MemoryChanged};
+  static constexpr simcuda::Observer observer = {ApiEnter,         ApiExit,         DeviceWorkDone,
+                                                 Synchronized,     ResourceChanged, MemoryChanged,
+                                                 MemoryPoolChanged};
   return observer;
 }
 
