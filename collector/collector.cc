@@ -185,6 +185,8 @@ void Collector::Run() {
     FlushCupti(now_ns, status_due);
     if (state_ == State::kWaiting && now_ns >= next_try_ns_) BeginCapture(/*anyway=*/false);
     Collect();
+    // Records that still come after a stop are read with the subscription.
+    if (capture_ != nullptr && stopped_ns_ == 0) capture_->LetGo();
     Seal();
     LookAfterStop(now_ns);
     if (status_due) next_status_ns = now_ns + kFlushNs;
@@ -206,6 +208,12 @@ void Collector::Collect() {
   if (uncorrelated_.wanted()) {
     operations_.Read(&SealIfLargeCallback, this);
     uncorrelated_.Update(operations_, Capture::CuptiTimeNs());
+  }
+  if (capture_ != nullptr) {
+    capture_->graph_nodes().ReadAll([this](const GraphNode& node) {
+      encoder_.AddGraphNode(node);
+      SealIfLarge();
+    });
   }
   // Activities first: then the operations that they name are there as well.
   if (buffers_ != nullptr && activities_ != nullptr) {
@@ -229,11 +237,15 @@ void Collector::SendRangesAgain() {
 
 void Collector::CollectAll() {
   std::string reason;
-  if (capture_ != nullptr && !capture_->Flush(/*forced=*/false, &reason)) {
+  if (CuptiMayHoldRecords() && !capture_->Flush(/*forced=*/false, &reason)) {
     Disable(std::move(reason));
   }
   Collect();
   Seal();
+}
+
+bool Collector::CuptiMayHoldRecords() const {
+  return state_ == State::kCapturing || (capture_ != nullptr && !buffers_->all_free());
 }
 
 void Collector::SealIfLargeCallback(void* self) { static_cast<Collector*>(self)->SealIfLarge(); }
@@ -339,7 +351,7 @@ void Collector::LeaveOwnCallsOut() {
 }
 
 // After a stop CUPTI is asked until it has handed over what it held, or for so long: what then
-// still comes, comes when capturing begins again or the process ends.
+// still comes, comes when somebody asks for a table, capturing begins again or the process ends.
 void Collector::LookAfterStop(int64_t now_ns) {
   if (stopped_ns_ == 0) return;
   if (buffers_->all_free()) {
@@ -368,9 +380,11 @@ bool Collector::Prepare() {
     return false;
   }
   buffers_ = std::move(buffers);
-  activities_ =
-      std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_, &reopened_);
-  capture_ = std::make_unique<Capture>(&cupti_, buffers_.get(), options_.priority);
+  client_ = std::make_unique<CuptiClient>(&cupti_);
+  activities_ = std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_,
+                                                 &uncorrelated_, &reopened_);
+  capture_ = std::make_unique<Capture>(client_.get(), buffers_.get(), options_.priority,
+                                       options_.activities);
   link_.SendHello();  // It tells CUPTI's version.
   return true;
 }
@@ -386,6 +400,7 @@ void Collector::BeginCapture(bool anyway) {
     case Capture::Begun::kYes:
       waited_ns_ = WaitedNs();
       waiting_since_ns_ = 0;
+      FollowActivities();
       uncorrelated_.Begin(Capture::CuptiTimeNs());
       stopped_ns_ = 0;
       state_ = State::kCapturing;
@@ -432,6 +447,13 @@ void Collector::LookForAnother() {
   }
 }
 
+// What the reader has to know of what is collected.
+void Collector::FollowActivities() {
+  activities_->set_leaves_out_chatty_calls(capture_->chatty_calls_come() &&
+                                           !capture_->collected().Has(Activity::kChatty));
+  status_changed_ = true;
+}
+
 void Collector::Disable(std::string reason) {
   if (capture_ != nullptr) capture_->Abandon();
   if (state_ == State::kCapturing) uncorrelated_.End(Capture::CuptiTimeNs());
@@ -452,9 +474,7 @@ void Collector::LogRefusal() {
 // At the process's end: everything, also what is not complete.
 void Collector::SendRest() {
   std::string reason;
-  if (state_ == State::kCapturing || (capture_ != nullptr && !buffers_->all_free())) {
-    capture_->Flush(/*forced=*/true, &reason);
-  }
+  if (CuptiMayHoldRecords()) capture_->Flush(/*forced=*/true, &reason);
   Collect();
   operations_.CloseAll(HostTimeNs());
   Seal();
@@ -494,6 +514,8 @@ std::string Collector::MakeStatus() {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
                              capture_->dropped() + buffers_->swallowed()});
     fields.losses.push_back(
+        {EventKind::kGraphNode, LossCause::kOperationBufferFull, capture_->graph_nodes().lost()});
+    fields.losses.push_back(
         {EventKind::kUnknown, LossCause::kUnreadable, activities_->unreadable()});
   }
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
@@ -507,10 +529,16 @@ std::string Collector::MakeStatus() {
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
   fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
                         operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
+                        (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
+  fields.activities =
+      ActivityWords(capture_ != nullptr ? capture_->collected() : options_.activities);
   fields.capture_token = capture_token_;
   fields.recording_start_ns = recording_start_ns_;
   fields.notes = options_.notes;
+  if (capture_ != nullptr) {
+    for (std::string& refusal : capture_->Refusals()) fields.notes.push_back(std::move(refusal));
+  }
   if (int64_t waited_ns = WaitedNs(); waited_ns > 0) {
     fields.notes.push_back("capturing had to wait for " +
                            std::to_string((waited_ns + kSecond - 1) / kSecond) +

@@ -15,8 +15,10 @@
 
 #include "collector/cupti/activity_buffers.h"
 #include "collector/cupti/activity_reader.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/cupti/capture.h"
 #include "collector/cupti/cupti_api.h"
+#include "collector/cupti/cupti_client.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/batch_queue.h"
 #include "collector/link/daemon_link.h"
@@ -40,8 +42,9 @@ class Collector {
  public:
   struct Options {
     size_t memory_bytes;
-    int64_t loaded_ns;  // Host clock: when the library was loaded.
-    bool dormant;       // Register with the daemon, wait for a command.
+    int64_t loaded_ns;       // Host clock: when the library was loaded.
+    ActivitySet activities;  // What is collected.
+    bool dormant;            // Register with the daemon, wait for a command.
     // The CUDA driver does not call us: load CUPTI and begin when the driver turns out to be there.
     bool unannounced;
     Capture::Priority priority;
@@ -84,8 +87,10 @@ class Collector {
   void BeginCapturedTime(int64_t start_ns);
   void EndCapturedTime();
   void FlushCupti(int64_t now_ns, bool is_due);
+  bool CuptiMayHoldRecords() const;
   void LeaveOwnCallsOut();
   void LookAfterStop(int64_t now_ns);
+  void FollowActivities();
   bool Prepare();
   void BeginCapture(bool anyway);
   void WaitToBegin(std::string reason);
@@ -112,6 +117,7 @@ class Collector {
   OperationReader operations_;
   DaemonLink link_;
   // What needs CUPTI: there is none before capturing begins, and when it was not found.
+  std::unique_ptr<CuptiClient> client_;
   std::unique_ptr<ActivityBuffers> buffers_;
   std::unique_ptr<ActivityReader> activities_;
   std::unique_ptr<Capture> capture_;

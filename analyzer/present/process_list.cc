@@ -38,9 +38,10 @@ std::string KnownProcesses(const query::Processes& known) {
   std::vector<std::string> names;
   for (const query::Process& process : known.processes()) {
     if (names.size() == kMostNamed) break;
-    names.push_back(absl::StrCat(
-        process.pid(), " (", ShortCommand(process.command()).substr(0, 40), ", ", StateName(process.state()),
-        ", last seen ", (known.now_ns() - process.last_seen_ns()) / 1'000'000'000, " s ago)"));
+    names.push_back(absl::StrCat(process.pid(), " (", ShortCommand(process.command()).substr(0, 40),
+                                 ", ", StateName(process.state()), ", last seen ",
+                                 (known.now_ns() - process.last_seen_ns()) / 1'000'000'000,
+                                 " s ago)"));
   }
   std::string text = "known: " + absl::StrJoin(names, ", ");
   if (const size_t more = static_cast<size_t>(known.processes_size()) - names.size(); more > 0) {

@@ -212,15 +212,15 @@ TEST_F(Control, WorkThatStillRunsAtAStopIsCountedAndWhatRanBeforeAStartIsNot) {
   EXPECT_EQ(Work()["lengthy(int*)"], 2);
 }
 
-TEST_F(Control, WorkThatOutlastsEverythingAfterAStopComesWithTheNextCapture) {
+TEST_F(Control, WorkThatRunsLongAfterAStopComesWhenATableIsAskedFor) {
   Run("on", {{"SIMCUDA_KERNEL_COST", "lengthy=3000000000"}});
   Tell("launch 1");
   Stop();
   Tell("sync");
-  EXPECT_EQ(Work()["lengthy(int*)"], 0) << "nobody asks CUPTI any more";
-  Start();
   EXPECT_EQ(Work()["lengthy(int*)"], 1);
+  EXPECT_EQ(State(), "dormant");
   Quit();
+  EXPECT_EQ(Work()["lengthy(int*)"], 1);
 }
 
 TEST_F(Control, ARangeCountsWithItsCapturedPart) {
@@ -300,7 +300,9 @@ TEST_F(Control, AStopOutlastsTheDaemon) {
   EXPECT_EQ(State(), "dormant");
   Start();
   Tell("work 1");
-  EXPECT_EQ(Work(), Steps(1));
+  // The daemon that is gone may not have acknowledged the first two steps: then they come again.
+  const auto work = Work();
+  EXPECT_TRUE(work == Steps(1) || work == Steps(3)) << testing::PrintToString(work);
   Quit();
 }
 

@@ -6,7 +6,8 @@
 
 namespace simcupti {
 
-// The kinds of device work that are enabled in a context, as bits. Whether a piece of work gets a
+// The kinds of device work that the current client has enabled in a context, as bits of its own
+// among those of all clients. Whether a piece of work gets a
 // record is settled when it is submitted; what is switched on or off afterwards does not matter.
 uint64_t EnabledDeviceKinds(uint32_t context_id);
 

@@ -47,6 +47,7 @@ const Observer kObserver = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
 };
 
 class ReportingTest : public testing::Test {
