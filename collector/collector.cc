@@ -1,5 +1,6 @@
 #include "collector/collector.h"
 
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,19 +16,29 @@
 #include <utility>
 
 #include "collector/log.h"
+#include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 
 namespace tp::collect {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kSecond = 1000 * kMillisecond;
 // How long finished work waits in our buffers before it is sent.
 constexpr int64_t kTickNs = 50 * kMillisecond;
 // While the socket is full.
 constexpr int64_t kBlockedNs = 2 * kMillisecond;
-// A plain flush: CUPTI holds complete buffers back until they are full otherwise.
-constexpr int64_t kFlushNs = 1000 * kMillisecond;
-constexpr int64_t kStatusNs = 1000 * kMillisecond;
+// A plain flush, and a word to the daemon after it: CUPTI holds complete buffers back until they
+// are full otherwise. Each flush makes every thread that calls CUDA take a new buffer at its next
+// call, so it is not done more often; what came since the last is what a killed process takes
+// along.
+constexpr int64_t kFlushNs = kSecond;
+// While CUPTI holds most of our buffers, mostly for threads that have ended.
+constexpr int64_t kScarceFlushNs = 50 * kMillisecond;
+// Before CUDA 12.9, CUPTI crashes when it asks for a buffer and gets none.
+constexpr uint32_t kFirstVersionThatTakesNoBuffer = 27;
+// Between tries to begin, while another profiler has CUPTI.
+constexpr int64_t kTryNs = 2 * kSecond;
 constexpr size_t kRowsPerBatch = 16384;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
@@ -36,7 +47,7 @@ constexpr int kClockTries = 10;
 size_t Megabytes(const char* text, size_t otherwise) {
   if (text == nullptr) return otherwise;
   std::string_view view(text);
-  size_t value;
+  size_t value = 0;
   auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
   return error == std::errc() && end == view.data() + view.size() ? value : otherwise;
 }
@@ -44,8 +55,14 @@ size_t Megabytes(const char* text, size_t otherwise) {
 }  // namespace
 
 MemoryLimits DivideMemory(size_t limit_bytes) {
-  size_t eighth = limit_bytes / 8;
-  return {2 * eighth, 3 * eighth, 2 * eighth, eighth};
+  size_t part = limit_bytes / 32;
+  // The last two are for the batch that is being made and the one that is being written.
+  return {.activity_buffers = 8 * part,
+          .operation_buffers = 9 * part,
+          .open_operations = 2 * part,
+          .batches = 7 * part,
+          .strings = 3 * part,
+          .registered_texts = part};
 }
 
 size_t MemoryLimitBytes() {
@@ -58,7 +75,7 @@ Collector::Collector(Options options)
       limits_(DivideMemory(options_.memory_bytes)),
       strings_(limits_.strings),
       queue_(limits_.batches),
-      operations_(&strings_, &encoder_, &uncorrelated_),
+      operations_(&strings_, &encoder_, &uncorrelated_, limits_.open_operations),
       link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return MakeStatus(); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;
@@ -69,23 +86,20 @@ Collector::Collector(Options options)
 }
 
 bool Collector::Start() {
-  std::string reason;
-  if (!LoadCupti(&cupti_, &reason)) {
-    Disable(std::move(reason));
+  if (options_.dormant) {
+    if (!options_.unannounced) Prepare();
+  } else if (options_.unannounced) {
+    // Whoever is announced has the time to come first.
+    WaitToBegin("CUDA has not begun in this process, or another library was loaded for it");
   } else {
-    buffers_ = std::make_unique<ActivityBuffers>(limits_.activity_buffers);
-    activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
-    capture_ = std::make_unique<Capture>(&cupti_, buffers_.get());
-    if (!buffers_->ok()) {
-      Disable("no memory for CUPTI's buffers");
-    } else if (!options_.dormant) {
-      BeginCapture();
-    }
+    BeginCapture(/*anyway=*/false);
   }
 
-  // No signal of the program's may be handled on our thread.
+  // No signal of the program's may be handled on our thread; but a system call of ours that it has
+  // forbidden may be one that its handler makes up for.
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGSYS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -132,6 +146,7 @@ void Collector::Sleep(int64_t ns) {
 }
 
 void Collector::AbandonAfterFork() {
+  pthread_mutex_init(&finished_lock_, nullptr);  // May be held by a thread that is not there.
   phase_ = Phase::kFinished;
   link_.Abandon();
 }
@@ -156,28 +171,42 @@ void* Collector::Main(void* self) {
 
 void Collector::Run() {
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
-  int64_t next_flush_ns = HostTimeNs() + kFlushNs;
-  int64_t next_status_ns = HostTimeNs() + kStatusNs;
+  auto own_thread = static_cast<uint32_t>(
+      cupti_.SetThreadIdType != nullptr ? static_cast<uintptr_t>(gettid()) : pthread_self());
+  if (activities_ != nullptr) activities_->set_own_thread(own_thread);
+  if (capture_ != nullptr && capture_->active()) LookForAnother();
+  int64_t last_flush_ns = HostTimeNs();
+  int64_t next_status_ns = last_flush_ns + kFlushNs;
   while (phase_ == Phase::kRunning) {
     int64_t now_ns = HostTimeNs();
-    std::string reason;
+    bool status_due = now_ns >= next_status_ns;
     if (capture_ != nullptr && capture_->active()) {
+      bool scarce = buffers_->scarce() && now_ns >= last_flush_ns + kScarceFlushNs;
+      std::string reason;
       if (uint32_t error = capture_->TakeApplicationError(); error != 0) {
         Disable("external correlation failed with CUPTI error " + std::to_string(error));
-      } else if (now_ns >= next_flush_ns && !capture_->Flush(/*forced=*/false, &reason)) {
-        Disable(std::move(reason));
+      } else if (status_due || scarce) {
+        last_flush_ns = now_ns;
+        if (!capture_->Flush(/*forced=*/false, &reason)) {
+          Disable(std::move(reason));
+        } else if (status_due) {
+          activities_->set_own_thread(own_thread);
+          LookForAnother();
+        }
       }
+    } else if (state_ == State::kWaiting && now_ns >= next_try_ns_) {
+      BeginCapture(/*anyway=*/false);
     }
-    if (now_ns >= next_flush_ns) next_flush_ns = now_ns + kFlushNs;
     Collect();
     Seal();
-    if (now_ns >= next_status_ns || status_changed_) {
+    if (status_due) next_status_ns = now_ns + kFlushNs;
+    if (status_due || status_changed_) {
       if (capture_ != nullptr) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
       status_changed_ = false;
-      next_status_ns = now_ns + kStatusNs;
     }
     link_.Pump(now_ns);
+    LogRefusal();
     ObeyDaemon();
     if (buffers_ != nullptr && buffers_->ok()) buffers_->KeepReady();
     Sleep(link_.blocked() ? kBlockedNs : kTickNs);
@@ -198,6 +227,16 @@ void Collector::Collect() {
   }
   operations_.Read(&SealIfLargeCallback, this);
   operations_.SendOpen();
+  SendRangesAgain();
+}
+
+// Batches that were let go had begins and ends of ranges in them, and a daemon that has come anew
+// knows of no open range.
+void Collector::SendRangesAgain() {
+  const bool is_new_connection = link_.connections() > std::max<uint64_t>(connections_, 1);
+  connections_ = link_.connections();
+  if (queue_.TakeBeginsGone() || is_new_connection) operations_.SendOpenAgain();
+  for (const RangeEnd& end : queue_.TakeEnds()) encoder_.AddClosed(end.id, end.end_ns);
 }
 
 void Collector::CollectAll() {
@@ -230,28 +269,100 @@ void Collector::ObeyDaemon() {
     link_.Pump(HostTimeNs());
   }
   std::optional<bool> capture = link_.TakeCaptureRequest();
-  if (!capture.has_value() || capture_ == nullptr || !buffers_->ok()) return;
-  if (*capture && !capture_->active()) {
-    BeginCapture();
-  } else if (!*capture && capture_->active()) {
-    CollectAll();
-    capture_->End();
+  if (!capture.has_value()) return;
+  bool active = capture_ != nullptr && capture_->active();
+  if (*capture && !active) {
+    BeginCapture(/*anyway=*/true);
+  } else if (!*capture && (active || state_ == State::kWaiting)) {
+    if (active) {
+      CollectAll();
+      capture_->End();
+    }
+    waited_ns_ = WaitedNs();
+    waiting_since_ns_ = 0;
     state_ = State::kDormant;
     reason_ = "stopped";
     status_changed_ = true;
   }
 }
 
-void Collector::BeginCapture() {
+// Finds CUPTI and makes what needs it. False, and nothing can be captured: the state says why.
+bool Collector::Prepare() {
+  if (capture_ != nullptr) return true;
   std::string reason;
-  if (!capture_->Begin(&reason)) {
+  if (!LoadCupti(&cupti_, &reason)) {
     Disable(std::move(reason));
+    return false;
+  }
+  auto buffers = std::make_unique<ActivityBuffers>(
+      ActivityBuffers::Options{.limit_bytes = limits_.activity_buffers,
+                               .may_refuse = cupti_.version >= kFirstVersionThatTakesNoBuffer,
+                               .scarce = options_.wake});
+  if (!buffers->ok()) {
+    Disable("no memory for CUPTI's buffers");
+    return false;
+  }
+  buffers_ = std::move(buffers);
+  activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
+  capture_ = std::make_unique<Capture>(&cupti_, buffers_.get(), options_.priority);
+  link_.SendHello();  // It tells CUPTI's version.
+  return true;
+}
+
+void Collector::BeginCapture(bool anyway) {
+  if (options_.unannounced && dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) == nullptr) {
+    WaitToBegin({});
     return;
   }
-  uncorrelated_.Begin(Capture::CuptiTimeNs());
-  state_ = State::kCapturing;
-  reason_.clear();
+  if (!Prepare()) return;
+  std::string reason;
+  switch (capture_->Begin(anyway, &reason)) {
+    case Capture::Begun::kYes:
+      waited_ns_ = WaitedNs();
+      waiting_since_ns_ = 0;
+      uncorrelated_.Begin(Capture::CuptiTimeNs());
+      state_ = State::kCapturing;
+      reason_.clear();
+      status_changed_ = true;
+      break;
+    case Capture::Begun::kLater:
+      WaitToBegin(std::move(reason));
+      break;
+    case Capture::Begun::kNo:
+      Disable(std::move(reason));
+      break;
+  }
+}
+
+// An empty reason: that of before.
+void Collector::WaitToBegin(std::string reason) {
+  int64_t now_ns = HostTimeNs();
+  next_try_ns_ = now_ns + kTryNs;
+  if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
+  if (state_ == State::kWaiting && (reason.empty() || reason == reason_)) return;
+  state_ = State::kWaiting;
+  reason_ = std::move(reason);
   status_changed_ = true;
+  Log(LogLevel::kWarning, reason_);
+}
+
+int64_t Collector::WaitedNs() const {
+  return waited_ns_ + (waiting_since_ns_ > 0 ? HostTimeNs() - waiting_since_ns_ : 0);
+}
+
+void Collector::LookForAnother() {
+  if (!capture_->AnotherTookOver()) return;
+  std::string reason;
+  if (options_.priority == Capture::Priority::kOthers) {
+    capture_->GiveWay(&reason);
+    // It has been silent for so long already.
+    waiting_since_ns_ = HostTimeNs() - 2 * kFlushNs;
+    WaitToBegin(std::move(reason));
+  } else if (capture_->TakeBack(&reason)) {
+    ++taken_back_;
+  } else {
+    Disable(std::move(reason));
+  }
 }
 
 void Collector::Disable(std::string reason) {
@@ -260,6 +371,13 @@ void Collector::Disable(std::string reason) {
   reason_ = std::move(reason);
   status_changed_ = true;
   Log(LogLevel::kWarning, reason_);
+}
+
+// Nobody else can tell the user why the daemon knows nothing of this process.
+void Collector::LogRefusal() {
+  if (link_.refusal() == refusal_) return;
+  refusal_ = link_.refusal();
+  if (!refusal_.empty()) Log(LogLevel::kWarning, "no connection to the daemon: " + refusal_);
 }
 
 // At the process's end: everything, also what is not complete.
@@ -295,10 +413,11 @@ std::string Collector::MakeStatus() {
   StatusFields fields;
   fields.state = state_;
   fields.reason = reason_;
-  fields.losses.push_back(
-      {EventKind::kOperation, LossCause::kOperationBufferFull, ThreadOperationsList::lost()});
+  fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull,
+                           ThreadOperationsList::lost() + operations_.lost()});
   if (capture_ != nullptr) {
-    fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped, capture_->dropped()});
+    fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
+                             capture_->dropped() + buffers_->swallowed()});
     fields.losses.push_back(
         {EventKind::kUnknown, LossCause::kUnreadable, activities_->unreadable()});
   }
@@ -311,13 +430,29 @@ std::string Collector::MakeStatus() {
   timespec cpu = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
-  fields.memory_bytes = strings_.memory_bytes() + queue_.bytes() + operations_.memory_bytes() +
-                        ThreadOperationsList::memory_bytes() +
+  fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
+                        operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.notes = options_.notes;
+  if (int64_t waited_ns = WaitedNs(); waited_ns > 0) {
+    fields.notes.push_back("capturing had to wait for " +
+                           std::to_string((waited_ns + kSecond - 1) / kSecond) +
+                           " s, for another profiler or for CUDA to begin: device work and calls "
+                           "of that time are missing");
+  }
+  if (taken_back_ > 0) {
+    fields.notes.push_back("another profiler took CUPTI's buffers over and they were taken back (" +
+                           std::to_string(taken_back_) +
+                           " times): up to 3 s before that are "
+                           "missing here, and what followed there");
+  }
   if (strings_.overflowed() > 0) {
     fields.notes.push_back("too many different names: " + std::to_string(strings_.overflowed()) +
                            " events have the name (other)");
+  }
+  if (RegisteredTextsLeftOut() > 0) {
+    fields.notes.push_back("too many registered strings and domains: " +
+                           std::to_string(RegisteredTextsLeftOut()) + " are called (other)");
   }
   return EncodeStatus(fields);
 }

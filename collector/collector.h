@@ -29,7 +29,7 @@ namespace tp::collect {
 
 // How the bound on our memory (TP_BUFFER_MB, default 64 MiB) is divided.
 struct MemoryLimits {
-  size_t activity_buffers, operation_buffers, batches, strings;
+  size_t activity_buffers, operation_buffers, open_operations, batches, strings, registered_texts;
 };
 MemoryLimits DivideMemory(size_t limit_bytes);
 // Of TP_BUFFER_MB; 4 MiB at least.
@@ -39,9 +39,13 @@ class Collector {
  public:
   struct Options {
     size_t memory_bytes;
-    int64_t loaded_ns;               // Host clock: when the library was loaded.
-    bool dormant;                    // Register with the daemon, wait for a command.
+    int64_t loaded_ns;  // Host clock: when the library was loaded.
+    bool dormant;       // Register with the daemon, wait for a command.
+    // The CUDA driver does not call us: load CUPTI and begin when the driver turns out to be there.
+    bool unannounced;
+    Capture::Priority priority;
     std::vector<std::string> notes;  // What the user must know.
+    void (*wake)();                  // Wakes this collector; for those who have no pointer to it.
   };
 
   explicit Collector(Options options);
@@ -68,12 +72,18 @@ class Collector {
   static void* Main(void* collector);
   void Run();
   void Collect();
+  void SendRangesAgain();
   void CollectAll();
   void SealIfLarge();
   void Seal();
   void ObeyDaemon();
-  void BeginCapture();
+  bool Prepare();
+  void BeginCapture(bool anyway);
+  void WaitToBegin(std::string reason);
+  int64_t WaitedNs() const;
+  void LookForAnother();
   void Disable(std::string reason);
+  void LogRefusal();
   void SendRest();
   void Sleep(int64_t ns);
   std::string MakeHello();
@@ -86,10 +96,11 @@ class Collector {
   StringTable strings_;
   BatchEncoder encoder_;
   BatchQueue queue_;
+  uint64_t connections_ = 0;  // Of link_, when it was last looked at.
   UncorrelatedThreads uncorrelated_;
   OperationReader operations_;
   DaemonLink link_;
-  // What needs CUPTI: there is none when it was not found.
+  // What needs CUPTI: there is none before CUDA is there, and when it was not found.
   std::unique_ptr<ActivityBuffers> buffers_;
   std::unique_ptr<ActivityReader> activities_;
   std::unique_ptr<Capture> capture_;
@@ -97,6 +108,11 @@ class Collector {
   State state_ = State::kDormant;
   std::string reason_;
   bool status_changed_ = false;
+  int64_t next_try_ns_ = 0;       // While waiting to begin.
+  int64_t waiting_since_ns_ = 0;  // 0: not waiting.
+  int64_t waited_ns_ = 0;         // Before that.
+  uint64_t taken_back_ = 0;       // CUPTI's buffers, from another profiler.
+  std::string refusal_;           // Of the daemon's connection, as it was logged.
   ClockReading clock_;
   uint64_t next_sequence_ = 1;
   EventCounts produced_;

@@ -6,11 +6,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collector/collector.h"
@@ -36,8 +39,13 @@ pthread_mutex_t g_start_lock = PTHREAD_MUTEX_INITIALIZER;
 // Made at the first InitializeInjection, never destroyed: other threads may be in it when the
 // process ends.
 std::atomic<Collector*> g_collector{nullptr};
+// Whose it is: a child that was made behind fork's back (_Fork, clone) has its memory, too.
+pid_t g_collector_pid = 0;
 
 Mode ModeFromEnvironment() {
+  // More rights than its user has (setuid, file capabilities): what the user's environment says
+  // must not load a library or send anything there.
+  if (getauxval(AT_SECURE) != 0) return Mode::kOff;
   const char* text = getenv("TP_COLLECT");
   if (text == nullptr) return Mode::kOn;
   if (strcmp(text, "off") == 0) return Mode::kOff;
@@ -74,21 +82,36 @@ void AfterForkInChild() {
 }
 
 void AtExit() {
-  if (Collector* collector = g_collector.load(std::memory_order_acquire)) {
+  Collector* collector = g_collector.load(std::memory_order_acquire);
+  if (collector != nullptr && getpid() == g_collector_pid) {
     collector->Finish(HostTimeNs() + kExitDeadlineNs);
   }
 }
 
 void PrepareOperations() {
   pthread_once(&g_operations_once, [] {
-    ThreadOperationsList::Configure(DivideMemory(MemoryLimitBytes()).operation_buffers,
-                                    &WakeCollector);
+    MemoryLimits limits = DivideMemory(MemoryLimitBytes());
+    ThreadOperationsList::Configure(limits.operation_buffers, &WakeCollector);
+    LimitRegisteredTexts(limits.registered_texts);
     pthread_atfork(nullptr, nullptr, &AfterForkInChild);
   });
 }
 
+Capture::Priority PriorityFromEnvironment(std::vector<std::string>* notes) {
+  const char* text = getenv("TP_PRIORITY");
+  if (text != nullptr && strcmp(text, "us") == 0) return Capture::Priority::kUs;
+  if (text != nullptr && text[0] != '\0' && strcmp(text, "others") != 0) {
+    notes->push_back("TP_PRIORITY is neither \"others\" nor \"us\": other profilers come first");
+  }
+  return Capture::Priority::kOthers;
+}
+
 std::vector<std::string> Notes() {
   std::vector<std::string> notes;
+  if (const char* other = OtherInjection(kCudaInjection, g_path)) {
+    notes.push_back(std::string("CUDA_INJECTION64_PATH names ") + other +
+                    " and was kept: the beginning is missing");
+  }
   if (const char* other = OtherInjection(kNvtxInjection, g_path)) {
     notes.push_back(std::string("NVTX_INJECTION64_PATH names ") + other +
                     " and was kept: ranges are not seen");
@@ -96,15 +119,26 @@ std::vector<std::string> Notes() {
   return notes;
 }
 
-void StartCollector() {
+void StartCollector(bool unannounced) {
   pthread_mutex_lock(&g_start_lock);
   if (g_collector.load(std::memory_order_relaxed) == nullptr) {
     try {
       PrepareOperations();
-      auto* collector = new Collector(
-          {MemoryLimitBytes(), g_loaded_ns, ModeFromEnvironment() == Mode::kDormant, Notes()});
+      std::vector<std::string> notes = Notes();
+      Capture::Priority priority = PriorityFromEnvironment(&notes);
+      auto* collector = new Collector({.memory_bytes = MemoryLimitBytes(),
+                                       .loaded_ns = g_loaded_ns,
+                                       .dormant = ModeFromEnvironment() == Mode::kDormant,
+                                       .unannounced = unannounced,
+                                       .priority = priority,
+                                       .notes = std::move(notes),
+                                       .wake = &WakeCollector});
+      g_collector_pid = getpid();
       g_collector.store(collector, std::memory_order_release);
-      if (collector->Start()) atexit(&AtExit);
+      if (collector->Start()) {
+        atexit(&AtExit);
+        at_quick_exit(&AtExit);
+      }
     } catch (const std::exception& error) {
       Log(LogLevel::kError, error.what());
     }
@@ -117,6 +151,7 @@ void StartCollector() {
 __attribute__((constructor)) void Loaded() {
   g_loaded_ns = HostTimeNs();
   if (ModeFromEnvironment() == Mode::kOff) return;
+  PrepareLog();
   FindOwnPath();
   if (g_path[0] != '\0') SetInjectionVariables(g_path);
 }
@@ -128,7 +163,9 @@ extern "C" {
 
 // The CUDA driver's, from cuInit (CUDA_INJECTION64_PATH).
 __attribute__((visibility("default"))) int InitializeInjection() {
-  if (tp::collect::ModeFromEnvironment() != tp::collect::Mode::kOff) tp::collect::StartCollector();
+  if (tp::collect::ModeFromEnvironment() != tp::collect::Mode::kOff) {
+    tp::collect::StartCollector(/*unannounced=*/false);
+  }
   return 1;
 }
 
@@ -137,6 +174,10 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     tp::collect::NvtxGetExportTable get_export_table) {
   if (tp::collect::ModeFromEnvironment() == tp::collect::Mode::kOff) return 0;
   tp::collect::PrepareOperations();
+  // The driver will not call us then; but a program that has ranges is likely to use CUDA.
+  if (tp::collect::OtherInjection(tp::collect::kCudaInjection, tp::collect::g_path) != nullptr) {
+    tp::collect::StartCollector(/*unannounced=*/true);
+  }
   return tp::collect::ListenToNvtx(get_export_table) ? 1 : 0;
 }
 }

@@ -20,3 +20,8 @@ if readelf -d "$library" | grep -q TEXTREL; then
   echo "has text relocations"
   exit 1
 fi
+
+if ! readelf -d "$library" | grep -q NODELETE; then
+  echo "dlclose would take it away from under its thread"
+  exit 1
+fi

@@ -10,8 +10,12 @@ namespace tp::collect {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// Reads the environment at the first call; stderr, or the file that TP_LOG_FILE names. Any thread
-// but the application's hot paths.
+// When the library is loaded, before the program runs: notes whether there is a stderr at all.
+void PrepareLog();
+
+// Reads the environment at the first call; stderr, or the file that TP_LOG_FILE names. What cannot
+// be written (a full disk, a closed pipe) is left out, silently. Any thread but the application's
+// hot paths.
 void Log(LogLevel level, std::string_view text);
 
 }  // namespace tp::collect

@@ -16,6 +16,7 @@ absl::StatusOr<WholeRecording> ImportFile(const std::string& path);
 
 // What a kind of file is read by. `path` may end with .gz.
 absl::StatusOr<WholeRecording> ImportKineto(const std::string& path);
+absl::StatusOr<WholeRecording> ImportNsight(const std::string& path);
 
 }  // namespace tp
 

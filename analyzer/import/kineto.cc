@@ -63,17 +63,18 @@ Meaning MeaningOf(std::string_view category) {
   // cuda_runtime, xpu_runtime, ...
   if (is("runtime") || ends("_runtime")) return {What::kActivity, {}, ActivityKind::kRuntimeCall};
   if (is("driver") || ends("_driver")) return {What::kActivity, {}, ActivityKind::kDriverCall};
+  if (is("overhead")) return {What::kActivity, {}, ActivityKind::kOverhead};
   // The profiler's own window, and what only viewers need.
   if (is("trace") || is("ac2g") || is("fwdbwd")) return {What::kLeftOut, {}, {}};
   return {};
 }
 
 // The direction as copies' names tell it: "Memcpy HtoD (Pageable -> Device)".
-uint32_t CopyKindOfName(std::string_view name) {
+uint8_t CopyKindOfName(std::string_view name) {
   constexpr std::array<std::string_view, 10> kDirections = {"HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
                                                             "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
   for (size_t i = 0; i < kDirections.size(); ++i) {
-    if (name.find(kDirections[i]) != std::string_view::npos) return static_cast<uint32_t>(i + 1);
+    if (name.find(kDirections[i]) != std::string_view::npos) return static_cast<uint8_t>(i + 1);
   }
   return 0;
 }
@@ -94,6 +95,10 @@ class KinetoImport {
       std::string why = elements_.damage();
       if (why.empty()) why = "it has no \"traceEvents\"";
       return absl::InvalidArgumentError(absl::StrCat(path, " is no trace: ", why));
+    }
+    if (read_ == 0 && !elements_.is_object() && !elements_.damage().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is no trace: a list without an event in it"));
     }
     if (read_ == 0 && unreadable_ > 0) {
       return absl::InvalidArgumentError(
@@ -204,7 +209,10 @@ class KinetoImport {
     activity.start_ns = event.start_ns;
     activity.end_ns = end_ns;
     activity.correlation = event.correlation.value_or(0);
-    if (IsHostCall(kind)) {
+    if (kind == ActivityKind::kOverhead) {
+      // Of no thread: its process is a made-up one.
+      activity.device = -1;
+    } else if (IsHostCall(kind)) {
       activity.device = -1;
       activity.thread = ThreadOf(event.process, event.thread);
       activity.cbid = static_cast<uint32_t>(event.cbid.value_or(0));
@@ -218,11 +226,11 @@ class KinetoImport {
         activity.bytes = static_cast<uint64_t>(*event.bytes);
       }
       if (kind == ActivityKind::kCopy) {
-        activity.copy_kind = event.copy_kind.has_value() ? static_cast<uint32_t>(*event.copy_kind)
+        activity.copy_kind = event.copy_kind.has_value() ? NarrowKind(*event.copy_kind)
                                                          : CopyKindOfName(event.name);
       }
-      activity.source_memory = static_cast<uint32_t>(event.source_memory.value_or(0));
-      activity.destination_memory = static_cast<uint32_t>(event.destination_memory.value_or(0));
+      activity.source_memory = NarrowKind(event.source_memory.value_or(0));
+      activity.destination_memory = NarrowKind(event.destination_memory.value_or(0));
       activity.value = event.value.value_or(0);
     }
     recording_.activities.push_back(activity);

@@ -36,8 +36,9 @@ class TraceElements {
   // Of a field.
   const std::string& key() const { return key_; }
 
-  // Whether a list of events was found at all.
+  // Whether a list of events was found at all, and whether it is a member of an object.
   bool found_events() const { return found_events_; }
+  bool is_object() const { return in_object_; }
   uint64_t bytes_read() const { return bytes_read_; }
   uint64_t too_long() const { return too_long_; }
   // What is wrong with the frame around the events, for the user; "" if it is whole.

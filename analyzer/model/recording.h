@@ -27,6 +27,8 @@ enum class ActivityKind : char {
   kRuntimeCall = 'r',
   kDriverCall = 'd',
   kDeviceAnnotation = 'a',  // The image of a host annotation on the device: no work.
+  // Host time that went into profiling, or into what CUDA did unasked. Neither a call nor work.
+  kOverhead = 'v',
 };
 
 inline bool IsDeviceWork(ActivityKind kind) {
@@ -60,26 +62,37 @@ struct Span {
   int64_t given_kernel_count = 0;
 };
 
+// What a kind of copy or memory beyond the range is kept as: nobody knows such numbers.
+inline constexpr uint8_t kNoKind = UINT8_MAX;
+inline uint8_t NarrowKind(uint64_t kind) {
+  return kind < kNoKind ? static_cast<uint8_t>(kind) : kNoKind;
+}
+
 // A kernel, copy, fill, API call, or annotation on the device.
 struct DeviceActivity {
   ActivityKind kind = ActivityKind::kKernel;
+  // CUpti_ActivityMemcpyKind, or unified memory's (copy_kind.h); larger numbers are kNoKind.
+  uint8_t copy_kind = 0;
+  uint8_t source_memory = 0;  // CUpti_ActivityMemoryKind, likewise.
+  uint8_t destination_memory = 0;
+  int32_t device = 0;  // Host calls: -1.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint64_t correlation = 0;           // 0 links nothing.
   uint64_t operation = kNoOperation;  // The record's own word for the span it belongs to.
   StringId name = 0;
-  int32_t device = 0;  // Host calls: -1.
   uint32_t context = 0;
   uint32_t stream = 0;
-  int64_t thread = 0;   // Host calls.
+  // Host calls. Device work: any thread of its process, where the source says whose it is.
+  int64_t thread = 0;
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;
-  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind.
-  uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
-  uint32_t destination_memory = 0;
   uint64_t value = 0;  // Fills.
 };
+
+// A whole recording has millions of them in memory.
+static_assert(sizeof(Span) < 100 && sizeof(DeviceActivity) < 100);
 
 }  // namespace tp
 

@@ -167,7 +167,7 @@ wire::Hello CollectorClient::UsualHello() {
   wire::Hello hello;
   hello.set_protocol_version(1);
   hello.set_pid(getpid());
-  hello.set_start_time_ticks(ProcessStartTicks(getpid()).value_or(0));
+  hello.set_start_time_ticks(FindProcess(getpid()).value_or(TracedProcess()).start_ticks);
   hello.set_command("python train.py");
   hello.set_executable("/usr/bin/python3");
   hello.set_rank(-1);

@@ -29,6 +29,8 @@ std::string StateWord(const query::Process& process) {
       return "capturing";
     case query::DISABLED:
       return "disabled";
+    case query::WAITING:
+      return "waiting";
     case query::DETACHED:
       return "detached";
     case query::GONE:

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "analyzer/present/command.h"
 #include "analyzer/present/utf8.h"
-#include "analyzer/serve/traced_process.h"
 
 namespace tp {
 namespace {
@@ -41,9 +41,10 @@ Session::Session(const Credentials& peer, const wire::Hello& hello, const Sessio
                  int64_t now_ns)
     : credentials_(peer),
       claimed_start_ticks_(hello.start_time_ticks()),
-      start_ticks_(ProcessStartTicks(peer.pid)),
+      process_(FindProcess(peer.pid)),
       connected_ns_(now_ns),
       last_seen_ns_(now_ns),
+      last_told_ns_(now_ns),
       strings_(std::make_unique<StringTable>()),
       names_(strings_.get(), limits.names),
       summary_(std::make_unique<Summary>(strings_.get(), limits.summary)) {
@@ -87,14 +88,21 @@ absl::Status Session::Add(const wire::Batch& batch) {
     losses_.IsNew(batch.sequence());
     return absl::OkStatus();
   }
+  uint64_t found_again = 0, id = 0;
+  for (const int64_t delta : batch.reopened().id_delta()) {
+    id += static_cast<uint64_t>(delta);
+    if (!summary_->HasSpan(id)) ++found_again;
+  }
   const absl::StatusOr<EventCounts> counts = DecodeBatch(batch, &names_, clock_, *summary_);
   if (!counts.ok()) return counts.status();
+  losses_.FoundAgain(found_again);
   losses_.IsNew(batch.sequence());
   losses_.Received(*counts);
   return absl::OkStatus();
 }
 
 void Session::Told(const wire::Status& status) {
+  last_told_ns_ = last_seen_ns_;
   losses_.Told(status);
   clock_.Add(Reading(status.clock()));
   state_ = status.state();
@@ -113,11 +121,15 @@ void Session::Disconnected(int64_t now_ns) {
   summary_->SetRecordingEnd(now_ns);
 }
 
-bool Session::HasEnded() const {
-  if (connected()) return false;
-  if (replaced_ || goodbye_ == wire::Goodbye::EXIT) return true;
+Session::Ending Session::How() const {
+  if (goodbye_ == wire::Goodbye::EXIT) return Ending::kGoodbye;
+  if (replaced_) return Ending::kReplaced;
   // One that this machine does not show (another pid namespace) ends with its connection.
-  return !start_ticks_.has_value() || ProcessStartTicks(credentials_.pid) != start_ticks_;
+  if (!process_.has_value()) return Ending::kGone;
+  const std::optional<TracedProcess> now = FindProcess(credentials_.pid);
+  if (!now.has_value() || now->start_ticks != process_->start_ticks) return Ending::kGone;
+  const bool told = now->stack_start != 0 && process_->stack_start != 0;
+  return told && now->stack_start != process_->stack_start ? Ending::kExec : Ending::kNone;
 }
 
 size_t Session::memory_bytes() const {
@@ -147,9 +159,14 @@ query::Process Session::Describe() const {
   process.set_collector_memory_bytes(connected() ? status_.memory_bytes() : 0);
 
   process.set_reason(Shown(status_.reason()));
-  if (HasEnded()) {
+  const Ending ending = connected() ? Ending::kNone : How();
+  if (ending != Ending::kNone) {
     process.set_state(query::GONE);
-    if (replaced_) process.set_reason("another program or collector took its place in the process");
+    if (ending == Ending::kReplaced) {
+      process.set_reason("another program or collector took its place in the process");
+    } else if (ending == Ending::kExec) {
+      process.set_reason("the process has executed another program");
+    }
   } else if (!connected() && goodbye_ == wire::Goodbye::DETACHED) {
     process.set_state(query::DETACHED);
   } else if (!connected()) {
@@ -161,6 +178,8 @@ query::Process Session::Describe() const {
     process.set_state(query::CAPTURING);
   } else if (state_ == wire::DISABLED) {
     process.set_state(query::DISABLED);
+  } else if (state_ == wire::WAITING) {
+    process.set_state(query::WAITING);
   } else {
     process.set_state(query::PROCESS_STATE_UNKNOWN);
     if (process.reason().empty()) process.set_reason("its collector has not told its state yet");
@@ -179,11 +198,11 @@ query::Process Session::Describe() const {
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
-  AddNotes(&process);
+  AddNotes(ending, &process);
   return process;
 }
 
-void Session::AddNotes(query::Process* process) const {
+void Session::AddNotes(Ending ending, query::Process* process) const {
   for (const std::string& note : status_.notes()) process->add_notes(Shown(note));
   if (hello_.pid() != credentials_.pid) {
     process->add_notes(
@@ -194,9 +213,12 @@ void Session::AddNotes(query::Process* process) const {
       process->add_notes(absl::StrCat(number, " ", absl::string_view(what.data(), what.size())));
     }
   };
-  if (HasEnded() && !goodbye_.has_value() && !replaced_) {
-    process->add_notes(
-        "ended without a goodbye (killed?): what it did in its last second may be missing");
+  if (ending != Ending::kNone && !goodbye_.has_value()) {
+    // What it did since was with CUPTI, which hands it over when the collector asks, or on its way.
+    process->add_notes(absl::StrFormat(
+        "ended without a goodbye (a signal, _exit or exec): device work and calls of its last %.1f "
+        "s may be missing, and ranges of its last moment",
+        std::max(static_cast<double>(last_seen_ns_ - last_told_ns_) / 1e9, 0.1)));
   }
   const LateRecords late = summary_->late();
   count(late.launch_let_go,

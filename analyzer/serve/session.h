@@ -16,6 +16,7 @@
 #include "analyzer/model/string_table.h"
 #include "analyzer/serve/connection.h"
 #include "analyzer/serve/loss_account.h"
+#include "analyzer/serve/traced_process.h"
 #include "analyzer/summarize/summary.h"
 #include "analyzer/wire/name_table.h"
 #include "proto/query.pb.h"
@@ -61,7 +62,7 @@ class Session {
   bool connected() const { return peer_ != nullptr; }
   bool capturing() const { return connected() && state_ == wire::CAPTURING; }
   // No more will come of it. Looks whether the process is still there.
-  bool HasEnded() const;
+  bool HasEnded() const { return !connected() && How() != Ending::kNone; }
 
   pid_t pid() const { return credentials_.pid; }
   uid_t uid() const { return credentials_.uid; }
@@ -76,12 +77,15 @@ class Session {
   query::Process Describe() const;
 
  private:
-  void AddNotes(query::Process* process) const;
+  enum class Ending { kNone, kGoodbye, kReplaced, kExec, kGone };
+
+  // How a process without a connection has ended, if it has.
+  Ending How() const;
+  void AddNotes(Ending ending, query::Process* process) const;
 
   Credentials credentials_;
   uint64_t claimed_start_ticks_;
-  std::optional<uint64_t>
-      start_ticks_;  // As this machine has it; none if the process cannot be seen.
+  std::optional<TracedProcess> process_;  // As this machine has it; none if it cannot be seen.
   wire::Hello hello_;
   wire::Status status_;
   wire::CollectorState state_ = wire::COLLECTOR_STATE_UNKNOWN;
@@ -90,6 +94,7 @@ class Session {
   CollectorPeer* peer_ = nullptr;
   int64_t connected_ns_;
   int64_t last_seen_ns_;
+  int64_t last_told_ns_;  // Its last Status: by then all that CUPTI had was sent.
   uint64_t connections_ = 0;
 
   std::unique_ptr<StringTable> strings_;

@@ -1,5 +1,6 @@
 #include "analyzer/serve/session_store.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -45,21 +46,45 @@ class SessionStoreTest : public testing::Test {
   int64_t now_ns_ = 0;
 };
 
-TEST(ProcessStartTicks, TellsRunningProcessesFromEndedOnes) {
-  EXPECT_TRUE(ProcessStartTicks(getpid()).has_value());
-  EXPECT_FALSE(ProcessStartTicks(0).has_value());
+TEST(TracedProcess, TellsRunningProcessesFromEndedOnes) {
+  EXPECT_TRUE(FindProcess(getpid()).has_value());
+  EXPECT_FALSE(FindProcess(0).has_value());
   const pid_t child = fork();
   if (child == 0) {
     pause();
     _exit(0);
   }
-  EXPECT_GE(ProcessStartTicks(child), ProcessStartTicks(getpid()));
+  EXPECT_GE(FindProcess(child)->start_ticks, FindProcess(getpid())->start_ticks);
   kill(child, SIGKILL);
   siginfo_t ended;
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
-  EXPECT_FALSE(ProcessStartTicks(child).has_value());  // Only its exit status is left.
+  EXPECT_FALSE(FindProcess(child).has_value());  // Only its exit status is left.
   waitpid(child, nullptr, 0);
-  EXPECT_FALSE(ProcessStartTicks(child).has_value());
+  EXPECT_FALSE(FindProcess(child).has_value());
+}
+
+TEST(TracedProcess, IsAnotherAfterExecThoughItStartedWhenItDid) {
+  int executed[2];
+  ASSERT_EQ(pipe2(executed, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    raise(SIGSTOP);
+    execl("/bin/sleep", "sleep", "60", nullptr);
+    _exit(1);
+  }
+  close(executed[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  const std::optional<TracedProcess> before = FindProcess(child);
+  kill(child, SIGCONT);
+  char none;
+  EXPECT_EQ(read(executed[0], &none, 1), 0);  // The exec closes the other end.
+  const std::optional<TracedProcess> after = FindProcess(child);
+  EXPECT_EQ(after->start_ticks, before->start_ticks);
+  EXPECT_NE(after->stack_start, before->stack_start);
+  close(executed[0]);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_F(SessionStoreTest, TheSameProcessGoesOnWithItsSession) {
@@ -85,6 +110,8 @@ TEST_F(SessionStoreTest, AnotherCollectorInTheSameProcessBeginsAnew) {
   Session* after_exec = Greet(Hello(7, 2000));
   EXPECT_NE(after_exec, before_exec);
   EXPECT_EQ(before_exec->Describe().state(), query::GONE);
+  EXPECT_NE(before_exec->Describe().ShortDebugString().find("without a goodbye"),
+            std::string::npos);
   ASSERT_TRUE(after_exec->Add(Batch(1)).ok());
   EXPECT_EQ(after_exec->losses().received()[wire::KERNEL], 1u);
 }

@@ -14,7 +14,7 @@
 
 namespace tp {
 
-std::optional<uint64_t> ProcessStartTicks(pid_t pid) {
+std::optional<TracedProcess> FindProcess(pid_t pid) {
   if (pid <= 0) return std::nullopt;
   const FileDescriptor file(
       open(absl::StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY | O_CLOEXEC));
@@ -30,13 +30,15 @@ std::optional<uint64_t> ProcessStartTicks(pid_t pid) {
   const std::string_view rest = whole.substr(name_end + 2);
   const std::vector<absl::string_view> fields =
       absl::StrSplit(absl::string_view(rest.data(), rest.size()), ' ');
-  constexpr size_t kState = 3 - 3, kStartTime = 22 - 3;  // `rest` begins with field 3.
-  uint64_t ticks;
-  if (fields.size() <= kStartTime || fields[kState] == "Z" || fields[kState] == "X" ||
-      !absl::SimpleAtoi(fields[kStartTime], &ticks)) {
+  // `rest` begins with field 3.
+  constexpr size_t kState = 3 - 3, kStartTime = 22 - 3, kStackStart = 28 - 3;
+  TracedProcess process;
+  if (fields.size() <= kStackStart || fields[kState] == "Z" || fields[kState] == "X" ||
+      !absl::SimpleAtoi(fields[kStartTime], &process.start_ticks) ||
+      !absl::SimpleAtoi(fields[kStackStart], &process.stack_start)) {
     return std::nullopt;
   }
-  return ticks;
+  return process;
 }
 
 }  // namespace tp

@@ -1,4 +1,4 @@
-// Whether a process is still there, told from a later one with the same number.
+// Whether a process is still there, and still runs the same program.
 #ifndef ANALYZER_SERVE_TRACED_PROCESS_H_
 #define ANALYZER_SERVE_TRACED_PROCESS_H_
 
@@ -9,9 +9,19 @@
 
 namespace tp {
 
-// When the process was started (/proc/PID/stat, field 22, clock ticks since boot); nullopt if there
-// is none, or only its exit status is left.
-std::optional<uint64_t> ProcessStartTicks(pid_t pid);
+struct TracedProcess {
+  // When it was started, in clock ticks since boot: tells it from a later one with its number.
+  uint64_t start_ticks = 0;
+  // Where its stack begins: each exec has another one (as long as addresses are random). 0: the
+  // system does not say.
+  uint64_t stack_start = 0;
+
+  bool operator==(const TracedProcess&) const = default;
+};
+
+// From /proc/PID/stat, fields 22 and 28; nullopt if there is no such process, or only its exit
+// status is left.
+std::optional<TracedProcess> FindProcess(pid_t pid);
 
 }  // namespace tp
 

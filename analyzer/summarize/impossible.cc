@@ -5,8 +5,8 @@
 namespace tp {
 namespace {
 
-constexpr const char* kKindWords[] = {"operations", "kernels",       "copies",
-                                      "fills",      "runtime_calls", "driver_calls"};
+constexpr const char* kKindWords[] = {"operations",    "kernels",      "copies",  "fills",
+                                      "runtime_calls", "driver_calls", "overhead"};
 constexpr const char* kCauseWords[] = {"end before they start", "start before their launch",
                                        "outside the time of the recording"};
 
@@ -20,6 +20,8 @@ size_t KindIndex(ActivityKind kind) {
       return 4;
     case ActivityKind::kDriverCall:
       return 5;
+    case ActivityKind::kOverhead:
+      return 6;
     default:
       return 1;
   }

@@ -69,6 +69,7 @@ class SpanSums final : Nesting::Observer {
   // False: the end lies before the start; the span is kept, as one without length.
   bool Add(const Span& span);
   bool Close(uint64_t id, int64_t end_ns);
+  bool Has(uint64_t id) const { return Find(id) != kNoSpan; }
   // Work that belongs to `operation` from now on, also if that span is still to come.
   void AddWork(uint64_t operation, const DeviceWork& work);
   // Carries all that waits up to the spans around. To be called before sums are read.

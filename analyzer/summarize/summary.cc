@@ -127,6 +127,8 @@ void Summary::AddSpan(const Span& span) {
   if (span.given_device_ns >= 0) state_->given_device_time = true;
 }
 
+bool Summary::HasSpan(uint64_t id) const { return state_->spans.Has(id); }
+
 void Summary::CloseSpan(uint64_t id, int64_t end_ns) {
   if (!state_->IsInside(end_ns, end_ns)) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);
@@ -139,19 +141,21 @@ void Summary::CloseSpan(uint64_t id, int64_t end_ns) {
 
 void Summary::AddActivity(const DeviceActivity& activity) {
   const bool is_call = IsHostCall(activity.kind);
+  const bool is_work = IsDeviceWork(activity.kind);
   // What a call says of its operation holds whatever its times are.
   if (is_call) AddLaunchOperation(activity.correlation, activity.operation);
-  if (!is_call && !IsDeviceWork(activity.kind)) return;
+  if (!is_call && !is_work && activity.kind != ActivityKind::kOverhead) return;
   const bool is_inside = state_->IsInside(activity.start_ns, activity.end_ns) &&
-                         (is_call || activity.start_ns >= state_->recording_start_ns ||
+                         (!is_work || activity.start_ns >= state_->recording_start_ns ||
                           state_->recording_start_ns == 0);
   if (!is_inside) {
     state_->impossible.AddActivity(Impossibility::kOutsideRecording, activity.kind);
   } else if (activity.end_ns < activity.start_ns) {
     state_->impossible.AddActivity(Impossibility::kEndsBeforeStart, activity.kind);
-  } else if (is_call) {
+  } else if (!is_work) {
     state_->AddCall(activity);
-    if (activity.correlation != 0) state_->Confirm(activity.correlation, activity.start_ns);
+    if (is_call && activity.correlation != 0)
+      state_->Confirm(activity.correlation, activity.start_ns);
   } else {
     state_->AddDeviceWork(activity);
   }

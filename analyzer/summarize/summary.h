@@ -77,9 +77,11 @@ class Summary {
 
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
   void AddSpan(const Span& span);
+  // Whether a span with this id was added, and is still kept.
+  bool HasSpan(uint64_t id) const;
   // Ends a span that was added open; one that is not known yet ends when it is added.
   void CloseSpan(uint64_t id, int64_t end_ns);
-  // A kernel, copy, fill, call or device annotation.
+  // A kernel, copy, fill, call, device annotation or overhead.
   void AddActivity(const DeviceActivity& activity);
   // The call with this correlation id was made while `operation` was the innermost open span.
   void AddLaunchOperation(uint64_t correlation, uint64_t operation);

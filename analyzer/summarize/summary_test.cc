@@ -555,6 +555,24 @@ TEST_F(SummaryTest, GroupsBeyondTheLimitFallUnderOther) {
   EXPECT_EQ(table.calls(0).count(), 90);
 }
 
+TEST_F(SummaryTest, OverheadIsARowOfItsOwnAndNobodysTimeOrLaunch) {
+  Summary summary(&strings_);
+  summary.AddSpan(MakeSpan(1, "step", 0, 1000));
+  summary.AddActivity(MakeCall("flush", 7, 1));
+  summary.AddActivity(MakeCall("flush", 8, 1, ActivityKind::kOverhead));
+  summary.AddActivity(MakeWork("kernel", 200, 250, 8));
+
+  query::Table calls = TableOf(summary, query::API);
+  ASSERT_EQ(calls.calls_size(), 2);
+  EXPECT_EQ(calls.calls(0).domain(), "runtime");
+  EXPECT_EQ(calls.calls(1).domain(), "overhead");
+  EXPECT_EQ(calls.calls(1).total_ns(), 5);
+  EXPECT_EQ(calls.device_time_total_ns(), 50);
+  EXPECT_EQ(Operation(summary, "step").self_cpu_time_total_ns(), 1000);
+  EXPECT_EQ(Operation(summary, "step").self_device_time_total_ns(), 0);
+  EXPECT_EQ(summary.unattributed_count(), 1u);
+}
+
 TEST_F(SummaryTest, ManyOpenSpansStayWithinTheBounds) {
   SummaryLimits limits;
   limits.spans = 100;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/model/copy_kind.h"
 #include "analyzer/model/frames.h"
 #include "analyzer/present/demangle.h"
 #include "analyzer/present/utf8.h"
@@ -50,6 +51,11 @@ void FillShapes(std::string_view shapes, query::OperationRow* row) {
   if (shapes.empty()) return;
   row->set_has_input_shapes(true);
   ParseShapes(shapes, row->mutable_input_shapes());
+}
+
+const char* CallDomain(ActivityKind kind) {
+  if (kind == ActivityKind::kOverhead) return "overhead";
+  return kind == ActivityKind::kDriverCall ? "driver" : "runtime";
 }
 
 std::string KindText(SpanKind kind) { return std::string(1, static_cast<char>(kind)); }
@@ -338,7 +344,7 @@ class Tabulation {
     for (const auto& [key, group] : merged.entries()) {
       query::CallRow* row = table_.add_calls();
       row->set_name(ValidUtf8(key.first));
-      row->set_domain(key.second == ActivityKind::kDriverCall ? "driver" : "runtime");
+      row->set_domain(CallDomain(key.second));
       row->set_count(group.calls.count);
       row->set_total_ns(group.calls.total_ns);
       row->set_min_ns(group.calls.min_ns);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analyzer/present/notes.h"
 
@@ -18,8 +21,12 @@ SummaryLimits NoLimits() {
   return limits;
 }
 
-constexpr std::array<const char*, 6> kKindWords = {"operations", "kernels",       "copies",
-                                                   "fills",      "runtime_calls", "driver_calls"};
+// Further ones are counted together with records that do not say their process.
+constexpr size_t kMostProcesses = 1024;
+constexpr int64_t kProcessNotTold = 0;
+
+constexpr std::array<const char*, 7> kKindWords = {
+    "operations", "kernels", "copies", "fills", "runtime_calls", "driver_calls", "overhead"};
 
 size_t KindIndex(ActivityKind kind) {
   switch (kind) {
@@ -33,56 +40,102 @@ size_t KindIndex(ActivityKind kind) {
       return 4;
     case ActivityKind::kDriverCall:
       return 5;
+    case ActivityKind::kOverhead:
+      return 6;
     default:
       return kKindWords.size();
   }
 }
 
-struct ProcessCounts {
-  std::string name;
-  std::array<uint64_t, kKindWords.size()> events{};
+// The processes that a recording tells of, with their names, and whose a record is.
+class Processes {
+ public:
+  explicit Processes(const WholeRecording& recording) : recording_(recording) {
+    for (const auto& [thread, identity] : recording.threads) {
+      if (names_.size() == kMostProcesses && names_.count(identity.process) == 0) continue;
+      std::string& name = names_[identity.process];
+      if (name.empty()) name = identity.process_name;
+    }
+  }
+
+  const std::map<int64_t, std::string>& names() const { return names_; }
+
+  int64_t Of(int64_t thread) {
+    if (names_.size() == 1) return names_.begin()->first;
+    if (!last_.has_value() || last_->first != thread) {
+      const auto found = recording_.threads.find(thread);
+      const bool is_told =
+          found != recording_.threads.end() && names_.count(found->second.process) > 0;
+      last_ = {thread, is_told ? found->second.process : kProcessNotTold};
+    }
+    return last_->second;
+  }
+
+ private:
+  const WholeRecording& recording_;
+  std::map<int64_t, std::string> names_;
+  std::optional<std::pair<int64_t, int64_t>> last_;  // A thread and its process.
 };
 
-// Device work has no process of its own in every source: with several it is in no row.
-void AddProcesses(const WholeRecording& recording, const Summary& summary, query::Table* table) {
-  std::map<int64_t, ProcessCounts> processes;
-  for (const auto& [thread, identity] : recording.threads) {
-    ProcessCounts& process = processes[identity.process];
-    if (process.name.empty()) process.name = identity.process_name;
-  }
-  const auto process_of = [&](int64_t thread) -> ProcessCounts* {
-    const auto found = recording.threads.find(thread);
-    return found == recording.threads.end() ? nullptr : &processes[found->second.process];
-  };
-  for (const Span& span : recording.spans) {
-    if (ProcessCounts* process = process_of(span.thread)) ++process->events[0];
+// Adds each record to the summary that `summary_of(thread)` gives.
+template <typename SummaryOf>
+void AddRecords(const WholeRecording& recording, SummaryOf summary_of) {
+  for (const Span& span : recording.spans) summary_of(span.thread).AddSpan(span);
+  for (const DeviceActivity& activity : recording.activities) {
+    if (IsHostCall(activity.kind)) summary_of(activity.thread).AddActivity(activity);
   }
   for (const DeviceActivity& activity : recording.activities) {
-    const size_t kind = KindIndex(activity.kind);
-    if (kind == kKindWords.size()) continue;
-    ProcessCounts* process = nullptr;
-    if (IsHostCall(activity.kind)) {
-      process = process_of(activity.thread);
-    } else if (processes.size() == 1) {
-      process = &processes.begin()->second;
-    }
-    if (process != nullptr) ++process->events[kind];
+    if (!IsHostCall(activity.kind)) summary_of(activity.thread).AddActivity(activity);
   }
-  for (const auto& [pid, counts] : processes) {
+}
+
+// A summary for each process that has records.
+std::map<int64_t, Summary> SummarizeEach(const WholeRecording& recording, Processes* processes) {
+  std::map<int64_t, Summary> summaries;
+  AddRecords(recording, [&](int64_t thread) -> Summary& {
+    const int64_t process = processes->Of(thread);
+    const auto [place, is_new] =
+        summaries.try_emplace(process, recording.strings.get(), NoLimits());
+    if (is_new) place->second.SetProcess(process);
+    return place->second;
+  });
+  return summaries;
+}
+
+using EventCounts = std::array<uint64_t, kKindWords.size()>;
+
+std::map<int64_t, EventCounts> CountEvents(const WholeRecording& recording, Processes* processes) {
+  std::map<int64_t, EventCounts> counts;
+  for (const auto& [pid, name] : processes->names()) counts[pid] = {};
+  for (const Span& span : recording.spans) ++counts[processes->Of(span.thread)][0];
+  for (const DeviceActivity& activity : recording.activities) {
+    const size_t kind = KindIndex(activity.kind);
+    if (kind < kKindWords.size()) ++counts[processes->Of(activity.thread)][kind];
+  }
+  return counts;
+}
+
+// `summary_of(pid)`: null if the table is not about processes' sums.
+template <typename SummaryOf>
+void AddProcesses(const WholeRecording& recording, Processes* processes, SummaryOf summary_of,
+                  query::Table* table) {
+  for (const auto& [pid, counts] : CountEvents(recording, processes)) {
+    const auto name = processes->names().find(pid);
     query::Process* process = table->add_processes();
     process->set_pid(pid);
-    process->set_command(counts.name);
+    process->set_command(name == processes->names().end() ? "(not told)" : name->second);
     process->set_state(query::GONE);
     process->set_rank(recording.rank);
     for (size_t kind = 0; kind < kKindWords.size(); ++kind) {
       query::KindCount* events = process->add_events();
       events->set_kind(kKindWords[kind]);
-      events->set_count(counts.events[kind]);
+      events->set_count(counts[kind]);
     }
-    if (processes.size() > 1) continue;
-    process->set_device_time_ns(summary.device_time_ns());
-    process->set_unattributed_count(summary.unattributed_count());
-    process->set_unattributed_ns(summary.unattributed_ns());
+    const Summary* summary = summary_of(pid);
+    if (summary == nullptr) continue;
+    process->set_device_time_ns(summary->device_time_ns());
+    process->set_unattributed_count(summary->unattributed_count());
+    process->set_unattributed_ns(summary->unattributed_ns());
   }
 }
 
@@ -101,20 +154,26 @@ int64_t EndOf(const WholeRecording& recording) {
 
 Summary Summarize(const WholeRecording& recording) {
   Summary summary(recording.strings.get(), NoLimits());
-  for (const Span& span : recording.spans) summary.AddSpan(span);
-  for (const DeviceActivity& activity : recording.activities) {
-    if (IsHostCall(activity.kind)) summary.AddActivity(activity);
-  }
-  for (const DeviceActivity& activity : recording.activities) {
-    if (!IsHostCall(activity.kind)) summary.AddActivity(activity);
-  }
+  const Processes processes(recording);
+  if (processes.names().size() == 1) summary.SetProcess(processes.names().begin()->first);
+  AddRecords(recording, [&](int64_t) -> Summary& { return summary; });
   return summary;
 }
 
 query::Table TabulateWhole(const WholeRecording& recording, const Summary& summary,
                            const TableOptions& options) {
-  const Summary* one = &summary;
-  query::Table table = Tabulate({&one, 1}, options, EndOf(recording));
+  Processes processes(recording);
+  // Of one for all processes, the summary does not know what is whose.
+  const bool is_of_one = processes.names().size() <= 1;
+  std::map<int64_t, Summary> each;
+  if (!is_of_one && (options.view == query::PROCESSES || options.view == query::STREAMS)) {
+    each = SummarizeEach(recording, &processes);
+  }
+  std::vector<const Summary*> summaries = {&summary};
+  if (!each.empty()) summaries.clear();
+  for (const auto& [pid, its] : each) summaries.push_back(&its);
+
+  query::Table table = Tabulate(summaries, options, EndOf(recording));
   if (!recording.device_kind.empty() && !table.device_kind().empty()) {
     table.set_device_kind(recording.device_kind);
   }
@@ -124,7 +183,12 @@ query::Table TabulateWhole(const WholeRecording& recording, const Summary& summa
                                      /*more_may_come=*/false));
   }
   for (const std::string& note : recording.notes) table.add_notes(note);
-  AddProcesses(recording, summary, &table);
+  const auto summary_of = [&](int64_t pid) -> const Summary* {
+    if (is_of_one) return &summary;
+    const auto found = each.find(pid);
+    return found == each.end() ? nullptr : &found->second;
+  };
+  AddProcesses(recording, &processes, summary_of, &table);
   return table;
 }
 

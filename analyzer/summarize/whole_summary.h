@@ -18,7 +18,8 @@ Summary Summarize(const WholeRecording& recording);
 int64_t EndOf(const WholeRecording& recording);
 
 // Tabulate() with all that a reader must know beside it: the recording's notes, impossible records
-// as losses, device work without an operation, and a row for each process.
+// as losses, device work without an operation, and a row for each process that the recording tells
+// of. What one process of several did on the device is told in the views PROCESSES and STREAMS.
 query::Table TabulateWhole(const WholeRecording& recording, const Summary& summary,
                            const TableOptions& options);
 

@@ -116,6 +116,7 @@ absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names) {
   for (const absl::Status& status :
        {CheckOperations("operations", batch.operations(), known),
         CheckOperations("opened", batch.opened(), known),
+        CheckOperations("reopened", batch.reopened(), known),
         Check("closed", batch.closed().id_delta_size(), known)
             .Ids("id_delta", batch.closed().id_delta())
             .Length("end_delta_ns", batch.closed().end_delta_ns())

@@ -139,9 +139,9 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
     activity.context = context[row];
     activity.stream = stream[row];
     activity.bytes = bytes[row];
-    activity.copy_kind = copy_kind[row];
-    activity.source_memory = source_memory[row];
-    activity.destination_memory = destination_memory[row];
+    activity.copy_kind = NarrowKind(copy_kind[row]);
+    activity.source_memory = NarrowKind(source_memory[row]);
+    activity.destination_memory = NarrowKind(destination_memory[row]);
     activity.value = value[row];
     activity.name = names.Name(name[row]);
     if (activity.name == 0 && kind == ActivityKind::kCopy) {
@@ -199,6 +199,7 @@ absl::StatusOr<EventCounts> DecodeBatch(const wire::Batch& batch, NameTable* nam
   if (absl::Status checked = CheckBatch(batch, *names); !checked.ok()) return checked;
   // Causes before effects: what refers to an operation or a launch then mostly finds it.
   decoding::Operations(batch.opened(), /*open=*/true, *names, sink);
+  decoding::Operations(batch.reopened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.operations(), /*open=*/false, *names, sink);
   decoding::LaunchOperations(batch.launch_operations(), sink);
   decoding::Calls(batch.runtime_calls(), ActivityKind::kRuntimeCall, *names, clock, sink);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "proto/function_name.h"
+
 namespace tp::collect {
 namespace {
 
@@ -41,19 +43,6 @@ Work CommonFields(const Record& record) {
   work.stream = record.streamId;
   work.graph_node = record.graphNodeId;
   return work;
-}
-
-// "cudaMemcpyAsync_ptsz_v7000" as the program calls it, "cudaMemcpyAsync". (A driver function's
-// "_v2" is part of its name.)
-std::string_view RuntimeFunctionName(std::string_view name) {
-  size_t version = name.rfind("_v");
-  if (version != name.npos && name.find_first_not_of("0123456789", version + 2) == name.npos) {
-    name = name.substr(0, version);
-  }
-  for (std::string_view suffix : {"_ptsz", "_ptds"}) {
-    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
-  }
-  return name;
 }
 
 }  // namespace
@@ -144,6 +133,7 @@ void ActivityReader::ReadFill(const CUpti_Activity* record) {
 void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,
                               CUpti_CallbackDomain domain) {
   const auto& api = As<CUpti_ActivityAPI>(record);
+  if (__builtin_expect(api.threadId == own_thread_, 0)) return;
   Call call = {};
   call.start_ns = static_cast<int64_t>(api.start);
   call.end_ns = static_cast<int64_t>(api.end);

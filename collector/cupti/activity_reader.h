@@ -5,6 +5,7 @@
 #include <cupti.h>
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +34,9 @@ class ActivityReader {
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown
   // enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
+
+  // Calls of this thread (as CUPTI calls it) are ours, and are left out.
+  void set_own_thread(uint32_t thread_id) { own_thread_ = thread_id; }
 
   // Records of kinds that we did not ask for, and buffers that ended in the middle of a record.
   uint64_t unreadable() const { return unreadable_; }
@@ -63,6 +67,7 @@ class ActivityReader {
   uint32_t last_correlation_ = 0;
   uint64_t last_operation_ = 0;
   uint64_t unreadable_ = 0;
+  std::optional<uint32_t> own_thread_;
 };
 
 }  // namespace tp::collect

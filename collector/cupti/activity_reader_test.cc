@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,10 @@ class ActivityReaderTest : public testing::Test {
   }
 
   wire::Batch Read() { return Read(buffer_.size()); }
-  wire::Batch Read(size_t valid_bytes) {
+  wire::Batch Read(size_t valid_bytes, std::optional<uint32_t> own_thread = std::nullopt) {
     StringTable& strings = strings_;
     ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+    if (own_thread.has_value()) reader.set_own_thread(*own_thread);
     reader.Read(
         {buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
     unreadable_ = reader.unreadable();
@@ -200,6 +202,17 @@ TEST_F(ActivityReaderTest, ABufferCutAnywhereGivesItsWholeRecords) {
     EXPECT_EQ(Read(valid).kernels().start_delta_ns_size(), static_cast<int>(valid / record))
         << valid;
   }
+}
+
+TEST_F(ActivityReaderTest, OurOwnCallsAreNobodys) {
+  CUpti_ActivityAPI call = {};
+  call.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+  for (uint32_t thread : {4242u, 17u, 0u}) {
+    call.threadId = thread;
+    Append(call);
+  }
+  EXPECT_EQ(Read(buffer_.size(), 17).driver_calls().start_delta_ns_size(), 2);
+  EXPECT_EQ(Read().driver_calls().start_delta_ns_size(), 3);
 }
 
 TEST_F(ActivityReaderTest, EveryCallbackIdHasAName) {

@@ -29,8 +29,17 @@ namespace tp::collect {
 
 // Functions that are missing in some: nullptr there.
 #define TP_CUPTI_OPTIONAL(APPLY) \
+  APPLY(ActivityGetAttribute)    \
+  APPLY(ActivitySetAttribute)    \
   APPLY(Finalize)                \
-  APPLY(SetThreadIdType)
+  APPLY(SetThreadIdType)         \
+  TP_CUPTI_SINCE_13(APPLY)
+
+#ifdef CUpti_SubscriberParams_STRUCT_SIZE
+#define TP_CUPTI_SINCE_13(APPLY) APPLY(Subscribe_v2)
+#else
+#define TP_CUPTI_SINCE_13(APPLY)
+#endif
 
 struct CuptiApi {
 #define TP_DECLARE(name) decltype(&::cupti##name) name = nullptr;

@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kBatch = 3;  // Of FromCollector; those below are Batch's.
 constexpr uint32_t kSequence = 1, kOperations = 2, kOpened = 3, kClosed = 4, kKernels = 5,
                    kCopies = 6, kFills = 7, kRuntimeCalls = 8, kDriverCalls = 9,
-                   kLaunchOperations = 10;
+                   kLaunchOperations = 10, kReopened = 20;
 
 // Writes packed columns into one of the batch's submessages.
 class ColumnWriter {
@@ -132,6 +132,12 @@ void BatchEncoder::AddOpened(const Operation& operation) {
 void BatchEncoder::AddClosed(uint64_t id, int64_t end_ns) {
   closed_.id.Append(id);
   closed_.end.Append(end_ns);
+  ends_.push_back({id, end_ns});
+  ++rows_;
+}
+
+void BatchEncoder::AddReopened(const Operation& operation) {
+  reopened_.Add(operation);
   ++rows_;
 }
 
@@ -180,6 +186,10 @@ void BatchEncoder::AddLaunchOperation(uint32_t correlation_id, uint64_t operatio
 }
 
 EncodedBatch BatchEncoder::Finish(uint64_t sequence, StringId last_string) {
+  EncodedBatch encoded;
+  encoded.has_begins = opened_.start.rows() > 0 || reopened_.start.rows() > 0;
+  encoded.ends.swap(ends_);
+
   std::string batch;
   protozero::pbf_writer(batch).add_uint64(kSequence, sequence);
   operations_.Write(kOperations, &batch, /*with_duration=*/true);
@@ -191,8 +201,8 @@ EncodedBatch BatchEncoder::Finish(uint64_t sequence, StringId last_string) {
   runtime_calls_.Write(kRuntimeCalls, &batch);
   driver_calls_.Write(kDriverCalls, &batch);
   launch_operations_.Write(kLaunchOperations, &batch);
+  reopened_.Write(kReopened, &batch, /*with_duration=*/false);
 
-  EncodedBatch encoded;
   encoded.sequence = sequence;
   encoded.last_string = last_string;
   encoded.counts = counts_;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "collector/events.h"
 #include "collector/link/column.h"
@@ -12,11 +13,21 @@
 namespace tp::collect {
 
 // A finished batch: the FromCollector message with its length before it, as it goes to the socket.
+// The end of a range that went out as opened.
+struct RangeEnd {
+  uint64_t id;
+  int64_t end_ns;
+};
+
 struct EncodedBatch {
   uint64_t sequence = 0;
   StringId last_string = 0;  // The strings up to this one have to be sent before.
   EventCounts counts;
   std::string frame;
+  // What must not be lost with it: without its begin a range is not known, without its end it seems
+  // to go on.
+  bool has_begins = false;
+  std::vector<RangeEnd> ends;
 };
 
 // Collects events until Finish; keeps its memory from batch to batch. Not thread-safe: the
@@ -28,6 +39,8 @@ class BatchEncoder {
   // A range that is still open (its end_ns is not read), and later its end.
   void AddOpened(const Operation& operation);
   void AddClosed(uint64_t id, int64_t end_ns);
+  // A range that was sent before, and is still open, for a daemon that may not know of it.
+  void AddReopened(const Operation& operation);
   // `kind` is kKernel, kCopy or kFill.
   void AddWork(EventKind kind, const Work& work);
   // `kind` is kRuntimeCall or kDriverCall.
@@ -70,8 +83,9 @@ class BatchEncoder {
     void Write(uint32_t field, std::string* batch);
   };
 
-  OperationColumns operations_, opened_;
+  OperationColumns operations_, opened_, reopened_;
   ClosedColumns closed_;
+  std::vector<RangeEnd> ends_;  // Those of closed_.
   WorkColumns kernels_, copies_, fills_;
   CallColumns runtime_calls_, driver_calls_;
   LaunchOperationColumns launch_operations_;

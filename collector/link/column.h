@@ -11,7 +11,8 @@
 
 namespace tp::collect {
 
-// Bytes that only grow, and are kept from batch to batch.
+// Bytes that only grow, and whose memory is kept from batch to batch unless it is large: there are
+// many columns.
 class PackedVarints {
  public:
   PackedVarints() = default;
@@ -27,12 +28,19 @@ class PackedVarints {
     }
     *end_++ = static_cast<uint8_t>(value);
   }
-  void Clear() { end_ = begin_; }
+  void Clear() {
+    if (limit_ - begin_ > kMostKept) {
+      free(begin_);
+      begin_ = limit_ = nullptr;
+    }
+    end_ = begin_;
+  }
   size_t size() const { return end_ - begin_; }
   std::string_view bytes() const { return {reinterpret_cast<const char*>(begin_), size()}; }
 
  private:
   static constexpr size_t kLongestVarint = 10;
+  static constexpr ptrdiff_t kMostKept = 128 << 10;
 
   void Grow() {
     size_t used = size(), capacity = 2 * (limit_ - begin_) + 256;

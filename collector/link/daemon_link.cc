@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "collector/link/frame.h"
+#include "collector/link/system_call_filter.h"
 #include "proto/socket_path.h"
 
 namespace tp::collect {
@@ -32,7 +34,7 @@ constexpr int64_t kReconnectRefusedNs = 10'000'000'000;
 constexpr size_t kLongestCommand = 64 << 10;
 constexpr size_t kStringsPerMessage = 512 << 10;
 // Programs may count on getting low descriptors in order.
-constexpr int kLowestDescriptor = 960;
+constexpr rlim_t kLowestDescriptor = 960;
 
 std::string VarintMessage(uint32_t field, uint64_t value) {
   std::string message;
@@ -69,7 +71,10 @@ std::string BytesIn(protozero::data_view message, uint32_t field) {
 }
 
 int MoveOutOfTheWay(int fd) {
-  int high = fcntl(fd, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  int high = fcntl(fd, F_DUPFD_CLOEXEC,
+                   static_cast<int>(std::min(kLowestDescriptor, limit.rlim_cur / 4 * 3)));
   if (high < 0) return fd;
   close(fd);
   return high;
@@ -102,10 +107,6 @@ void DaemonLink::WaitForDaemon(int timeout_ms) const {
   poll(&entry, 1, timeout_ms);
 }
 
-void DaemonLink::SendStatus() {
-  if (fd_ >= 0) urgent_ += Frame(kStatus, messages_.status());
-}
-
 void DaemonLink::SendFlushDone(uint64_t token) {
   if (fd_ >= 0) flush_done_ = token;
 }
@@ -132,6 +133,13 @@ bool DaemonLink::Connect() {
   if (!DaemonSocketPath(address.sun_path)) {
     refusal_ = "TP_SOCKET is longer than a socket's path may be";
     return false;
+  }
+  if (int filters = SystemCallFilters(); filters >= 0) {
+    if (filters_.value_or(filters) != filters) {
+      refusal_ = "a seccomp filter has come since the first try: another might end the process";
+      return false;
+    }
+    filters_ = filters;
   }
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
@@ -163,7 +171,7 @@ bool DaemonLink::Connect() {
   out_ += Frame(kHello, messages_.hello());
   out_ += Frame(kStatus, messages_.status());
   out_offset_ = 0;
-  urgent_.clear();
+  hello_due_ = status_due_ = false;
   in_.clear();
   return true;
 }
@@ -179,7 +187,7 @@ void DaemonLink::Disconnect() {
   in_.clear();
   out_.clear();
   out_offset_ = 0;
-  urgent_.clear();
+  hello_due_ = status_due_ = false;
   flush_done_.reset();
   flush_request_.reset();
   blocked_ = false;
@@ -281,8 +289,12 @@ void DaemonLink::Write() {
 
 // Puts the next messages into out_; false if there are none.
 bool DaemonLink::FillOut() {
-  if (!urgent_.empty()) {
-    out_.swap(urgent_);
+  if (std::exchange(hello_due_, false)) {
+    out_ = Frame(kHello, messages_.hello());
+    return true;
+  }
+  if (std::exchange(status_due_, false)) {
+    out_ = Frame(kStatus, messages_.status());
     return true;
   }
   const EncodedBatch* batch = queue_->NextToSend();

@@ -42,8 +42,11 @@ class DaemonLink {
   // passed.
   void WaitForDaemon(int timeout_ms) const;
 
-  // Sends a Status message; without a connection it is left out (a connection begins with one).
-  void SendStatus();
+  // Sends a Status message, made when the socket takes it: many calls before that lead to one.
+  // Without a connection it is left out (a connection begins with one).
+  void SendStatus() { status_due_ = fd_ >= 0; }
+  // Sends the hello again, when there is news in it.
+  void SendHello() { hello_due_ = fd_ >= 0; }
   // Says that all which was pushed to the queue before answers the flush with this token.
   void SendFlushDone(uint64_t token);
   // The last message: after it nothing more is sent on this connection.
@@ -58,9 +61,10 @@ class DaemonLink {
   bool blocked() const { return blocked_; }
   // All is written, and all batches are acknowledged.
   bool settled() const {
-    return queue_->empty() && out_.empty() && urgent_.empty() && !goodbye_.has_value();
+    return queue_->empty() && out_.empty() && !status_due_ && !goodbye_.has_value();
   }
-  // Why there is no connection, when it is not that nobody listens; else empty.
+  // Why there is no connection, when it is not that nobody listens; else empty. (Where a filter of
+  // system calls came after the first try, no further one is made: see system_call_filter.h.)
   std::string_view refusal() const { return refusal_; }
   uint64_t connections() const { return connections_; }
 
@@ -83,10 +87,11 @@ class DaemonLink {
   int fd_ = -1;
   uint64_t inode_ = 0;  // Of fd_: a program that closes all its descriptors closes ours too.
   int64_t next_connect_ns_ = 0;
+  std::optional<int> filters_;  // Of system calls, at the first try to connect.
   std::string in_;
   std::string out_;  // Being written, from out_offset_ on.
   size_t out_offset_ = 0;
-  std::string urgent_;  // Frames that go before the next batch.
+  bool hello_due_ = false, status_due_ = false;  // Go before the next batch.
   StringId strings_sent_ = 0;
   std::optional<uint64_t> flush_done_;  // Sent when the queue has been.
   std::optional<GoodbyeReason> goodbye_;

@@ -1,15 +1,24 @@
 #include "collector/link/daemon_link.h"
 
+#include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collector/link/messages.h"
@@ -114,12 +123,21 @@ class DaemonLinkTest : public testing::Test {
     encoder.AddWork(EventKind::kKernel, work);
     queue_.Push(encoder.Finish(sequence, last_string));
   }
+  void PushMoreThanASocketTakes() {
+    BatchEncoder encoder;
+    Work work = {};
+    for (int i = 0; i < 50'000; ++i) {
+      work.start_ns = i % 2 == 0 ? INT64_MAX : 0;
+      encoder.AddWork(EventKind::kKernel, work);
+    }
+    queue_.Push(encoder.Finish(1, 0));
+  }
   // A second later: whatever the link waits for is due.
   void Pump() { link_->Pump(now_ns_ += 1'000'000'000); }
 
   TestDaemon daemon_;
   StringTable strings_;
-  BatchQueue queue_{1 << 20};
+  BatchQueue queue_{4 << 20};
   std::unique_ptr<DaemonLink> link_ = std::make_unique<DaemonLink>(
       &queue_, &strings_,
       DaemonLink::Messages{[this] {
@@ -300,14 +318,63 @@ TEST_F(DaemonLinkTest, ASlowDaemonBlocksNothing) {
   daemon_.Listen();
   Pump();
   ASSERT_TRUE(daemon_.Accept());
-  EncodedBatch large;
-  large.sequence = 1;
-  large.frame.assign(900'000, '\0');
-  queue_.Push(std::move(large));
+  PushMoreThanASocketTakes();
   Pump();
   EXPECT_TRUE(link_->connected());
   EXPECT_TRUE(link_->blocked());
   EXPECT_FALSE(link_->settled());
+}
+
+TEST_F(DaemonLinkTest, ADaemonThatReadsNothingForHoursGetsOneStatusForAll) {
+  daemon_.Listen();
+  Pump();
+  ASSERT_TRUE(daemon_.Accept());
+  PushMoreThanASocketTakes();
+  for (int i = 0; i < 10'000; ++i) {
+    link_->SendStatus();
+    Pump();
+  }
+  ASSERT_TRUE(link_->blocked());
+  int statuses = 0;
+  for (int i = 0; i < 100; ++i) {
+    for (const wire::FromCollector& message : daemon_.Read()) statuses += message.has_status();
+    Pump();
+  }
+  EXPECT_EQ(statuses, 3) << "that of the connection, one before the batch, one after it";
+}
+
+TEST_F(DaemonLinkTest, UnderAFilterOfSystemCallsThatCameLaterNoSocketIsMade) {
+  Pump();
+  daemon_.Listen();
+  // On a thread of its own: a filter stays. This one ends the process at the forbidden call.
+  std::thread thread([&] {
+    sock_filter no_sockets[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    sock_fprog program = {static_cast<unsigned short>(std::size(no_sockets)), no_sockets};
+    ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0), 0);
+    Pump();
+  });
+  thread.join();
+  EXPECT_FALSE(link_->connected());
+  EXPECT_NE(link_->refusal().find("seccomp"), std::string_view::npos) << link_->refusal();
+}
+
+TEST_F(DaemonLinkTest, WithFewDescriptorsItsOwnIsAmongTheLast) {
+  daemon_.Listen();
+  rlimit before;
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit few = before;
+  few.rlim_cur = 200;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  Pump();
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_TRUE(link_->connected());
+  EXPECT_EQ(fcntl(150, F_GETFD), FD_CLOEXEC);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ int32_t Rank() {
     const char* text = getenv(variable);
     if (text == nullptr) continue;
     std::string_view view(text);
-    int32_t rank;
+    int32_t rank = -1;
     auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), rank);
     if (error == std::errc() && end == view.data() + view.size() && rank >= 0) return rank;
   }

@@ -12,7 +12,7 @@
 namespace tp::collect {
 
 // Numbers of wire.proto's CollectorState.
-enum class State : uint8_t { kDormant = 1, kCapturing = 2, kDisabled = 3 };
+enum class State : uint8_t { kDormant = 1, kCapturing = 2, kDisabled = 3, kWaiting = 4 };
 
 struct Loss {
   EventKind kind;

@@ -1,5 +1,6 @@
 #include "collector/link/string_table.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tp::collect {
@@ -31,7 +32,7 @@ StringId StringTable::Intern(std::string_view text) {
   uint32_t hash = Hash(text);
   size_t slot;
   if (StringId id = Find(text, hash, &slot); id != 0) return id;
-  if (texts_.size() + text.size() + entries_.size() * sizeof(Entry) > limit_bytes_) {
+  if (!HasRoom(text.size())) {
     ++overflowed_;
     if (other_ == 0) {
       constexpr std::string_view kOther = "(other)";
@@ -47,12 +48,18 @@ StringId StringTable::Intern(std::string_view text) {
 std::string_view StringTable::Text(StringId id) const {
   if (id == 0 || id > entries_.size()) return {};
   const Entry& entry = entries_[id - 1];
-  return {texts_.data() + entry.offset, entry.length};
+  return {entry.text, entry.length};
 }
 
 size_t StringTable::memory_bytes() const {
-  return texts_.capacity() + entries_.capacity() * sizeof(Entry) +
-         slots_.capacity() * sizeof(StringId);
+  return block_bytes_ + entries_.size() * sizeof(Entry) + slots_.size() * sizeof(StringId);
+}
+
+// What adding one text may take at most, while the table of slots grows.
+bool StringTable::HasRoom(size_t text_bytes) const {
+  size_t block = text_bytes <= free_bytes_ ? 0 : std::max(text_bytes, kBlockBytes);
+  size_t slots = (entries_.size() + 1) * 2 > slots_.size() ? slots_.size() * 2 : 0;
+  return memory_bytes() + sizeof(Entry) + block + slots * sizeof(StringId) <= limit_bytes_;
 }
 
 StringId StringTable::Find(std::string_view text, uint32_t hash, size_t* slot) const {
@@ -65,15 +72,22 @@ StringId StringTable::Find(std::string_view text, uint32_t hash, size_t* slot) c
     }
     const Entry& entry = entries_[id - 1];
     if (entry.hash == hash && entry.length == text.size() &&
-        memcmp(texts_.data() + entry.offset, text.data(), text.size()) == 0) {
+        memcmp(entry.text, text.data(), text.size()) == 0) {
       return id;
     }
   }
 }
 
 StringId StringTable::Add(std::string_view text, uint32_t hash, size_t slot) {
-  entries_.push_back({texts_.size(), static_cast<uint32_t>(text.size()), hash});
-  texts_.insert(texts_.end(), text.begin(), text.end());
+  if (text.size() > free_bytes_) {
+    free_bytes_ = std::max(text.size(), kBlockBytes);
+    free_ = blocks_.emplace_back(new char[free_bytes_]).get();
+    block_bytes_ += free_bytes_;
+  }
+  memcpy(free_, text.data(), text.size());
+  entries_.push_back({free_, static_cast<uint32_t>(text.size()), hash});
+  free_ += text.size();
+  free_bytes_ -= text.size();
   slots_[slot] = last_id();
   if (entries_.size() * 2 > slots_.size()) Grow();
   return last_id();

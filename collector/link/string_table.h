@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -12,8 +14,8 @@
 
 namespace tp::collect {
 
-// Bounded: when `limit_bytes` of text are held, further new texts all become "(other)". Not
-// thread-safe: the collector thread's own.
+// Bounded: when the next text would make it hold more than `limit_bytes`, all new ones become
+// "(other)". Texts stay where they are. Not thread-safe: the collector thread's own.
 class StringTable {
  public:
   explicit StringTable(size_t limit_bytes = 8 << 20);
@@ -32,18 +34,23 @@ class StringTable {
 
  private:
   struct Entry {
-    size_t offset;
+    const char* text;
     uint32_t length;
     uint32_t hash;
   };
+  static constexpr size_t kBlockBytes = 64 << 10;
 
   StringId Find(std::string_view text, uint32_t hash, size_t* slot) const;
+  bool HasRoom(size_t text_bytes) const;
   StringId Add(std::string_view text, uint32_t hash, size_t slot);
   void Grow();
 
   size_t limit_bytes_;
-  std::vector<char> texts_;
-  std::vector<Entry> entries_;   // Entry of id i is entries_[i - 1].
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t block_bytes_ = 0;  // Of all blocks.
+  char* free_ = nullptr;    // In the last block.
+  size_t free_bytes_ = 0;
+  std::deque<Entry> entries_;    // Entry of id i is entries_[i - 1].
   std::vector<StringId> slots_;  // Open addressing; 0: free. The size is a power of two.
   StringId other_ = 0;
   uint64_t overflowed_ = 0;

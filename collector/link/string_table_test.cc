@@ -43,14 +43,27 @@ TEST(StringTable, ManyTextsKeepTheirIdsWhenTheTableGrows) {
 }
 
 TEST(StringTable, BeyondItsBoundNewTextsAreOtherAndCounted) {
-  StringTable strings(/*limit_bytes=*/1000);
+  constexpr size_t kLimit = 300'000;
+  StringTable strings(kLimit);
   StringId first = strings.Intern("first");
   StringId last = 0;
-  for (int i = 0; i < 10000; ++i) last = strings.Intern("different " + std::to_string(i));
+  for (int i = 0; i < 20000; ++i) last = strings.Intern("different " + std::to_string(i));
   EXPECT_EQ(strings.Text(last), "(other)");
-  EXPECT_GT(strings.overflowed(), 9000u);
+  EXPECT_GT(strings.last_id(), 1000u);
+  EXPECT_GT(strings.overflowed(), 1000u);
   EXPECT_EQ(strings.Intern("first"), first);
-  EXPECT_LT(strings.memory_bytes(), 10000u);
+  // But for "(other)" itself.
+  EXPECT_LE(strings.memory_bytes(), kLimit + 100);
+}
+
+TEST(StringTable, ALongTextThatDoesNotFitLeavesRoomForShortOnes) {
+  StringTable strings(/*limit_bytes=*/200'000);
+  StringId longest = strings.Intern(std::string(100'000, 'x'));
+  EXPECT_EQ(strings.Text(longest).size(), 100'000u);
+  StringId other = strings.Intern(std::string(100'000, 'y'));
+  EXPECT_EQ(strings.Text(other), "(other)");
+  EXPECT_EQ(strings.Text(strings.Intern("short")), "short");
+  EXPECT_LE(strings.memory_bytes(), 200'000u);
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "collector/operation/operation_name.h"
+#include "proto/operation_name.h"
 
 namespace tp::collect {
 namespace {
 
-// Asynchronous ranges that a program starts and never ends.
-constexpr size_t kMostAsynchronous = 65536;
+// Ends of ranges that there are not.
+constexpr size_t kMostUnmatched = 16384;
 // An end whose begin was not seen may have overtaken it in another thread's buffer, once.
 constexpr int kMostRounds = 3;
 
@@ -35,7 +35,9 @@ void OperationReader::Read(void (*batch_full)(void*), void* user) {
   });
   EndedRange overflowed[64];
   for (size_t count; (count = TakeOverflowedEnds(overflowed, 64)) > 0;) {
-    for (size_t i = 0; i < count; ++i) unmatched_.push_back({overflowed[i], 0});
+    for (size_t i = 0; i < count && unmatched_.size() < kMostUnmatched; ++i) {
+      unmatched_.push_back({overflowed[i], 0});
+    }
   }
   std::erase_if(unmatched_, [this](UnmatchedEnd& unmatched) {
     return EndAsynchronous(unmatched.end) || ++unmatched.rounds > kMostRounds;
@@ -62,6 +64,16 @@ void OperationReader::SendOpen() {
   for (auto& [id, open] : asynchronous_) send(open);
 }
 
+void OperationReader::SendOpenAgain() {
+  const auto send = [this](const Open& open) {
+    if (open.sent) encoder_->AddReopened(open.operation);
+  };
+  for (const auto& [serial, thread] : threads_) {
+    for (const Open& open : thread.stack) send(open);
+  }
+  for (const auto& [id, open] : asynchronous_) send(open);
+}
+
 void OperationReader::CloseAll(int64_t now_ns) {
   for (auto& [serial, thread] : threads_) {
     while (!thread.stack.empty()) {
@@ -74,7 +86,8 @@ void OperationReader::CloseAll(int64_t now_ns) {
 }
 
 size_t OperationReader::memory_bytes() const {
-  size_t bytes = (threads_.size() * 2 + asynchronous_.size()) * sizeof(Open);
+  size_t bytes = (threads_.size() + asynchronous_.size()) * kOpenBytes +
+                 unmatched_.capacity() * sizeof(UnmatchedEnd);
   for (const auto& [serial, thread] : threads_) bytes += thread.stack.capacity() * sizeof(Open);
   return bytes;
 }
@@ -83,26 +96,27 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
                              ThreadOperations& thread, std::vector<Open>* stack) {
   switch (event.type) {
     case OperationEventType::kPush:
-      stack->push_back({Begin(event, text, thread.thread_id()), false});
-      break;
-    case OperationEventType::kStart:
-      if (asynchronous_.size() < kMostAsynchronous) {
-        Operation operation = Begin(event, text, thread.thread_id());
-        operation.asynchronous = true;
+    case OperationEventType::kStart: {
+      if (open_ >= most_open_) {
+        ++lost_;
+        break;
+      }
+      ++open_;
+      Operation operation = Begin(event, text, thread.thread_id());
+      operation.asynchronous = event.type == OperationEventType::kStart;
+      if (operation.asynchronous) {
         asynchronous_.emplace(operation.id, Open{operation, false});
       } else {
-        // Its end is not waited for: it counts as a range of no length rather than not at all.
-        Operation operation = Begin(event, text, thread.thread_id());
-        operation.asynchronous = true;
-        operation.end_ns = operation.start_ns;
-        encoder_->AddOperation(operation);
+        stack->push_back({operation, false});
       }
       break;
+    }
     case OperationEventType::kPop:
       EndPushed(stack, event.id, event.time_ns);
       break;
     case OperationEventType::kEnd:
-      if (EndedRange end{event.id, event.time_ns}; !EndAsynchronous(end)) {
+      if (EndedRange end{event.id, event.time_ns};
+          !EndAsynchronous(end) && unmatched_.size() < kMostUnmatched) {
         unmatched_.push_back({end, 0});
       }
       break;
@@ -144,7 +158,8 @@ Operation OperationReader::Begin(const OperationEvent& event, std::string_view t
 }
 
 void OperationReader::EndPushed(std::vector<Open>* stack, uint64_t id, int64_t end_ns) {
-  for (size_t i = stack->size(); i > 0; --i) {
+  // Ids grow from push to push; one that was left out is not there.
+  for (size_t i = stack->size(); i > 0 && (*stack)[i - 1].operation.id >= id; --i) {
     Open& open = (*stack)[i - 1];
     if (open.operation.id != id) continue;
     Close(open, end_ns);
@@ -162,6 +177,7 @@ bool OperationReader::EndAsynchronous(const EndedRange& end) {
 }
 
 void OperationReader::Close(Open& open, int64_t end_ns) {
+  --open_;
   if (open.sent) {
     encoder_->AddClosed(open.operation.id, end_ns);
   } else {

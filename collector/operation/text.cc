@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <unordered_map>
@@ -9,9 +10,13 @@
 namespace tp::collect {
 namespace {
 
-constexpr size_t kMostTexts = 65536;
+// Of an entry beside its text: the object, its node in the table and the table's share.
+constexpr size_t kEntryBytes = 192;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+std::atomic<size_t> g_limit_bytes{2 << 20};
+std::atomic<size_t> g_bytes{0};
+std::atomic<uint64_t> g_left_out{0};
 
 // Never destroyed: handles are used until the process ends.
 template <typename Object>
@@ -19,21 +24,25 @@ const Object* Register(std::string_view text) {
   static auto* objects = new std::unordered_map<std::string_view, const Object*>;
   static const auto* other = new Object("(other)");
   pthread_mutex_lock(&g_lock);
-  const Object* object = other;
+  const Object* object = nullptr;
   try {
     auto found = objects->find(text);
     if (found != objects->end()) {
       object = found->second;
-    } else if (objects->size() < kMostTexts) {
-      const auto* made = new Object(text);
-      if constexpr (requires { made->text(); }) {
-        objects->emplace(made->text(), made);
+    } else if (g_bytes + text.size() + kEntryBytes <= g_limit_bytes) {
+      object = new Object(text);
+      if constexpr (requires { object->text(); }) {
+        objects->emplace(object->text(), object);
       } else {
-        objects->emplace(made->name(), made);
+        objects->emplace(object->name(), object);
       }
-      object = made;
+      g_bytes += text.size() + kEntryBytes;
     }
   } catch (const std::bad_alloc&) {
+    object = nullptr;
+  }
+  if (object == nullptr) {
+    ++g_left_out;
     object = other;
   }
   pthread_mutex_unlock(&g_lock);
@@ -96,6 +105,12 @@ size_t WideToUtf8(const wchar_t* text, char* out, size_t capacity) {
 const RegisteredText* RegisterText(std::string_view text) { return Register<RegisteredText>(text); }
 
 const Domain* RegisterDomain(std::string_view name) { return Register<Domain>(name); }
+
+void LimitRegisteredTexts(size_t bytes) { g_limit_bytes = bytes; }
+
+size_t RegisteredTextBytes() { return g_bytes; }
+
+uint64_t RegisteredTextsLeftOut() { return g_left_out; }
 
 void ResetTextLockAfterFork() { g_lock = PTHREAD_MUTEX_INITIALIZER; }
 

@@ -50,10 +50,16 @@ class Domain {
 };
 
 // The one object for each text, made at its first use. Takes a lock and may allocate: registering
-// is not a hot path. Bounded: after 65,536 texts, or when memory is short, returns the one for
-// "(other)". Any thread.
+// is not a hot path. Bounded: when all texts and domains together have taken the bytes set below,
+// returns the one for "(other)". Any thread.
 const RegisteredText* RegisterText(std::string_view text);
 const Domain* RegisterDomain(std::string_view name);
+
+// Before the first text.
+void LimitRegisteredTexts(size_t bytes);
+size_t RegisteredTextBytes();
+// How often "(other)" was given for another text.
+uint64_t RegisteredTextsLeftOut();
 
 // In the child of a fork: the lock may be held by a thread that does not exist there.
 void ResetTextLockAfterFork();

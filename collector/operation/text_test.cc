@@ -57,10 +57,19 @@ TEST(Text, AHandleIsOnePerText) {
   EXPECT_EQ(RegisterDomain("NCCL")->name(), "NCCL");
 }
 
-TEST(Text, RegisteredTextsAreBounded) {
-  for (int i = 0; i < 70000; ++i) ASSERT_NE(RegisterText("text " + std::to_string(i)), nullptr);
+TEST(Text, RegisteredTextsAreBoundedByTheirBytes) {
+  LimitRegisteredTexts(1 << 20);
+  uint64_t before = RegisteredTextsLeftOut();
+  std::string longest(kLongestText - 10, 'x');
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_NE(RegisterText("text " + std::to_string(i)), nullptr);
+    ASSERT_NE(RegisterText(std::to_string(i) + longest), nullptr);
+  }
+  EXPECT_LE(RegisteredTextBytes(), size_t{1} << 20);
   EXPECT_EQ(RegisterText("one more")->text(), "(other)");
+  EXPECT_EQ(RegisterDomain("another domain")->name(), "(other)");
   EXPECT_EQ(RegisterText("text 5")->text(), "text 5");
+  EXPECT_GT(RegisteredTextsLeftOut(), before + 1000);
 }
 
 }  // namespace

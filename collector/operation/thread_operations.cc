@@ -53,12 +53,14 @@ int64_t HostTimeNs() {
 }
 
 ThreadOperations::ThreadOperations(pid_t thread_id, uint64_t serial, char* buffer,
-                                   uint32_t buffer_bytes, OpenRange* stack, size_t mapped_bytes)
+                                   uint32_t buffer_bytes, OpenRange* stack, size_t mapped_bytes,
+                                   size_t reserved_bytes)
     : thread_id_(thread_id),
       serial_(serial),
       next_id_(serial << kSerialShift | 1),
       stack_(stack),
       mapped_bytes_(mapped_bytes),
+      reserved_bytes_(reserved_bytes),
       buffer_(buffer, buffer_bytes) {}
 
 ThreadOperations* ThreadOperations::Current() {
@@ -66,11 +68,13 @@ ThreadOperations* ThreadOperations::Current() {
   if (__builtin_expect(reinterpret_cast<uintptr_t>(current) > kNone, 1)) {
     return ThreadOperationsList::closed_.load(std::memory_order_relaxed) ? nullptr : current;
   }
-  if (current != nullptr) {
-    ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
-    return nullptr;
-  }
+  if (current != nullptr) return nullptr;
   return ThreadOperationsList::Create();
+}
+
+void ThreadOperations::CountWithoutRoom() {
+  if (ThreadOperationsList::closed_.load(std::memory_order_relaxed)) return;
+  ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain* domain,
@@ -97,6 +101,15 @@ void ThreadOperations::WakeIfHalfFull() {
   }
 }
 
+bool ThreadOperations::GrowStack() {
+  if (stack_room_ + kStackStep > kDeepest || !ThreadOperationsList::Reserve(kStackStepBytes)) {
+    return false;
+  }
+  stack_room_ += kStackStep;
+  reserved_bytes_ += kStackStepBytes;
+  return true;
+}
+
 int ThreadOperations::DepthIn(const Domain* domain) const {
   if (foreign_ == 0) return depth_ > 0 && stack_[0].domain == domain ? static_cast<int>(depth_) : 0;
   int depth = 0;
@@ -111,10 +124,10 @@ void ThreadOperations::CountForeign() {
 
 int ThreadOperations::Push(const Domain* domain, const RangeText& text) {
   CorrelateOpenRanges();
-  if (depth_ == kDeepest) {
+  if (__builtin_expect(deeper_ > 0 || (depth_ == stack_room_ && !GrowStack()), 0)) {
     ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
     ++deeper_;
-    return static_cast<int>(kDeepest + deeper_ - 1);
+    return static_cast<int>(depth_ + deeper_ - 1);
   }
   uint64_t id = next_id_++;
   int depth = DepthIn(domain);
@@ -128,7 +141,7 @@ int ThreadOperations::Push(const Domain* domain, const RangeText& text) {
   // not known, not of another.
   const LaunchCorrelation* correlation =
       ThreadOperationsList::correlation_.load(std::memory_order_acquire);
-  if (correlation != nullptr) {
+  if (correlation != nullptr && correlation->push != nullptr) {
     correlation->push(id);
     ++correlated_;
   }
@@ -140,7 +153,7 @@ int ThreadOperations::Pop(const Domain* domain) {
   CorrelateOpenRanges();
   if (deeper_ > 0) {
     --deeper_;
-    return static_cast<int>(kDeepest + deeper_);
+    return static_cast<int>(depth_ + deeper_);
   }
   uint32_t index = depth_;
   while (index > 0 && stack_[index - 1].domain != domain) --index;
@@ -195,6 +208,10 @@ void ThreadOperations::CorrelateOpenRanges() {
   const LaunchCorrelation* correlation =
       ThreadOperationsList::correlation_.load(std::memory_order_acquire);
   if (correlation == nullptr) return;
+  if (correlation->push == nullptr) {
+    for (; correlated_ > 0; --correlated_) correlation->pop();
+    return;
+  }
   uncorrelated_operation_.store(depth_ > 0 ? stack_[depth_ - 1].id : 0, std::memory_order_relaxed);
   correlated_since_ns_.store(correlation->now_ns(), std::memory_order_release);
   // What an earlier capture left there.
@@ -207,50 +224,48 @@ void ThreadOperationsList::Configure(size_t memory_limit_bytes, void (*wake)()) 
   wake_ = wake;
 }
 
-// Takes a buffer's share of the bound; 0 when there is none left.
-uint32_t ThreadOperationsList::ReserveBuffer() {
+bool ThreadOperationsList::Reserve(size_t bytes) {
   size_t used = memory_.load(std::memory_order_relaxed);
-  uint32_t bytes;
   do {
-    size_t left = memory_limit_ - std::min(used, memory_limit_);
-    int size = left > memory_limit_ / 2   ? 0
-               : left > memory_limit_ / 3 ? 1
-               : left > memory_limit_ / 6 ? 2
-                                          : 3;
-    while (size < 3 && kBufferBytes[size] > memory_limit_ / 8) ++size;
-    bytes = kBufferBytes[size];
-    if (bytes > left) return 0;
+    if (used + bytes > memory_limit_) return false;
   } while (!memory_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-  return bytes;
+  return true;
 }
 
 ThreadOperations* ThreadOperationsList::Create() {
   if (closed_.load(std::memory_order_relaxed)) return nullptr;
   pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, &ThreadEnds) == 0; });
-  uint32_t buffer_bytes = g_key_made ? ReserveBuffer() : 0;
-  // The stack is address space alone until it is used: a page holds more ranges than most threads
-  // ever nest.
-  size_t stack_bytes = ThreadOperations::kDeepest * sizeof(ThreadOperations::OpenRange);
+  size_t used = std::min(memory_.load(std::memory_order_relaxed), memory_limit_);
+  size_t left = memory_limit_ - used;
+  int size = left > memory_limit_ / 2   ? 0
+             : left > memory_limit_ / 3 ? 1
+             : left > memory_limit_ / 6 ? 2
+                                        : 3;
+  while (size < 3 && kBufferBytes[size] > memory_limit_ / 8) ++size;
+  uint32_t buffer_bytes = kBufferBytes[size];
   size_t head_bytes =
       (sizeof(ThreadOperations) + buffer_bytes + OperationBuffer::kSlackBytes + 4095) &
       ~size_t{4095};
-  size_t bytes = head_bytes + stack_bytes;
+  // The stack is address space alone until it is used: a page holds more ranges than most threads
+  // ever nest.
+  size_t bytes = head_bytes + ThreadOperations::kDeepest * sizeof(ThreadOperations::OpenRange);
+  size_t reserved_bytes = head_bytes + ThreadOperations::kStackStepBytes;
+  bool reserved = g_key_made && Reserve(reserved_bytes);
   void* memory = MAP_FAILED;
-  if (buffer_bytes > 0) {
+  if (reserved) {
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
   if (memory == MAP_FAILED) {
-    memory_.fetch_sub(buffer_bytes, std::memory_order_relaxed);
+    if (reserved) memory_.fetch_sub(reserved_bytes, std::memory_order_relaxed);
     t_operations = reinterpret_cast<ThreadOperations*>(kNone);
-    lost_.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   char* base = static_cast<char*>(memory);
-  auto* thread = new (memory)
-      ThreadOperations(gettid(), next_serial_.fetch_add(1, std::memory_order_relaxed),
-                       base + sizeof(ThreadOperations), buffer_bytes,
-                       reinterpret_cast<ThreadOperations::OpenRange*>(base + head_bytes), bytes);
+  auto* thread = new (memory) ThreadOperations(
+      gettid(), next_serial_.fetch_add(1, std::memory_order_relaxed),
+      base + sizeof(ThreadOperations), buffer_bytes,
+      reinterpret_cast<ThreadOperations::OpenRange*>(base + head_bytes), bytes, reserved_bytes);
   thread->next_ = head_.load(std::memory_order_relaxed);
   while (!head_.compare_exchange_weak(thread->next_, thread, std::memory_order_release,
                                       std::memory_order_relaxed)) {
@@ -261,7 +276,7 @@ ThreadOperations* ThreadOperationsList::Create() {
 }
 
 void ThreadOperationsList::Destroy(ThreadOperations* thread) {
-  memory_.fetch_sub(thread->buffer_.capacity(), std::memory_order_relaxed);
+  memory_.fetch_sub(thread->reserved_bytes_, std::memory_order_relaxed);
   munmap(thread, thread->mapped_bytes_);
 }
 

@@ -27,7 +27,7 @@ struct RangeText {
 
 // Tells CUPTI which operation the calling thread is in (external correlation). Set while capturing.
 struct LaunchCorrelation {
-  void (*push)(uint64_t id);
+  void (*push)(uint64_t id);  // nullptr: no more; threads take back what they had pushed.
   void (*pop)();
   int64_t (*now_ns)();  // CUPTI's clock.
 };
@@ -39,6 +39,8 @@ class ThreadOperations {
   // The calling thread's; nullptr when the bound on memory is reached, or in a process that is not
   // collected from.
   static ThreadOperations* Current();
+  // Counts a range that begins on a thread that has none.
+  static void CountWithoutRoom();
 
   // Begins a range in the nesting of the thread; returns its depth within its domain, from 0 on.
   int Push(const Domain* domain, const RangeText& text);
@@ -76,14 +78,17 @@ class ThreadOperations {
     const Domain* domain;
     bool recorded;  // Its begin is in the buffer.
   };
-  // A program that pushes and never pops fills this once; what is deeper is not recorded, and
-  // counted.
+  // A program that pushes and never pops gets so far; what is deeper is not recorded, and counted.
   static constexpr uint32_t kDeepest = 32768;
+  // By so much the stack grows, of address space that is there, when it is used.
+  static constexpr size_t kStackStepBytes = 4096;
+  static constexpr uint32_t kStackStep = kStackStepBytes / sizeof(OpenRange);
 
   ThreadOperations(pid_t thread_id, uint64_t serial, char* buffer, uint32_t buffer_bytes,
-                   OpenRange* stack, size_t mapped_bytes);
+                   OpenRange* stack, size_t mapped_bytes, size_t reserved_bytes);
 
   bool Record(OperationEventType type, uint64_t id, const Domain* domain, const RangeText& text);
+  bool GrowStack();
   void WakeIfHalfFull();
   int DepthIn(const Domain* domain) const;
   void CountForeign();
@@ -94,7 +99,8 @@ class ThreadOperations {
   uint64_t next_id_;
   uint32_t depth_ = 0;
   uint32_t recorded_depth_ = 0;
-  uint32_t deeper_ = 0;   // Pushes beyond kDeepest.
+  uint32_t deeper_ = 0;  // Pushes that the stack had no room for, on top of it.
+  uint32_t stack_room_ = kStackStep;
   uint32_t foreign_ = 0;  // Of stack_: ranges of another domain than the outermost one's.
   uint32_t correlation_epoch_ =
       0;  // Of the capture that CUPTI's stack of this thread belongs to; 0: none.
@@ -103,6 +109,7 @@ class ThreadOperations {
   std::atomic<uint64_t> uncorrelated_operation_{0};
   OpenRange* stack_;
   size_t mapped_bytes_;
+  size_t reserved_bytes_;  // Of the bound on memory.
   OperationBuffer buffer_;
   std::atomic<bool> ended_{false};
   int64_t ended_ns_ = 0;
@@ -162,7 +169,7 @@ class ThreadOperationsList {
   friend class ThreadOperations;
 
   static ThreadOperations* Create();
-  static uint32_t ReserveBuffer();
+  static bool Reserve(size_t bytes);
   static void Destroy(ThreadOperations* thread);
   static bool Unlink(ThreadOperations* previous, ThreadOperations* thread);
   static void ThreadEnds(void* thread);

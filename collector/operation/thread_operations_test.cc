@@ -90,7 +90,7 @@ class ThreadOperationsTest : public testing::Test {
   StringTable strings_;
   BatchEncoder encoder_;
   UncorrelatedThreads uncorrelated_;
-  OperationReader reader_{&strings_, &encoder_, &uncorrelated_};
+  OperationReader reader_{&strings_, &encoder_, &uncorrelated_, 16 << 20};
 };
 
 TEST_F(ThreadOperationsTest, PushAndPopGiveDepthsAndWholeOperations) {
@@ -285,8 +285,53 @@ TEST_F(ThreadOperationsTest, NestingBeyondTheDeepestIsCountedAndUnwinds) {
   EXPECT_EQ(whole + (ThreadOperationsList::lost() - lost_before), 40'000u);
 }
 
+TEST_F(ThreadOperationsTest, DeepNestingTakesOfTheBoundAndGivesItBack) {
+  size_t before = ThreadOperationsList::memory_bytes();
+  ThreadOperationsList::Configure(before + (1 << 20), nullptr);
+  uint64_t lost_before = ThreadOperationsList::lost();
+  std::thread([before] {
+    ThreadOperations* thread = ThreadOperations::Current();
+    size_t shallow = ThreadOperationsList::memory_bytes();
+    for (int i = 0; i < 30'000; ++i) ASSERT_EQ(thread->Push(nullptr, {"deep"}), i);
+    EXPECT_GT(ThreadOperationsList::memory_bytes(), shallow + (500 << 10));
+    EXPECT_LE(ThreadOperationsList::memory_bytes(), before + (1 << 20));
+    for (int i = 30'000; i-- > 0;) ASSERT_EQ(thread->Pop(nullptr), i);
+  }).join();
+  EXPECT_GT(ThreadOperationsList::lost(), lost_before);
+  std::thread([] { ThreadOperations::Current(); }).join();
+  Take();
+  EXPECT_LE(ThreadOperationsList::memory_bytes(), before + (1 << 20));
+  Take();
+  EXPECT_LT(ThreadOperationsList::memory_bytes(), before + (500 << 10));
+}
+
+TEST_F(ThreadOperationsTest, RangesThatAreOpenAtOneTimeAreBoundedAndTheRestIsCounted) {
+  OperationReader reader(&strings_, &encoder_, &uncorrelated_, /*limit_bytes=*/64 << 10);
+  ThreadOperations* thread = ThreadOperations::Current();
+  constexpr uint64_t kDepth = 5000;
+  uint64_t recorded = kDepth + ThreadOperationsList::lost();
+  for (uint64_t i = 0; i < kDepth; ++i) thread->Push(nullptr, {"deep"});
+  recorded -= ThreadOperationsList::lost();
+  std::vector<uint64_t> started;
+  for (uint64_t i = 0; i < 100; ++i) started.push_back(thread->Start(nullptr, {"asynchronous"}));
+  reader.Read([](void*) {}, nullptr);
+  EXPECT_LE(reader.memory_bytes(), size_t{64} << 10);
+  for (uint64_t i = 0; i < kDepth; ++i) thread->Pop(nullptr);
+  for (uint64_t id : started) thread->End(id);
+  reader.Read([](void*) {}, nullptr);
+  size_t whole = static_cast<size_t>(
+      DecodedBatch(encoder_.Finish(1, strings_.last_id())).operations().start_delta_ns_size());
+  EXPECT_GT(reader.lost(), 1000u);
+  EXPECT_EQ(whole + reader.lost(), recorded + 100);
+  thread->Push(nullptr, {"afterwards"});
+  thread->Pop(nullptr);
+  reader.Read([](void*) {}, nullptr);
+  EXPECT_EQ(DecodedBatch(encoder_.Finish(2, strings_.last_id())).operations().id_delta_size(), 1)
+      << "there is room again";
+}
+
 TEST_F(ThreadOperationsTest, MemoryForThreadsIsBounded) {
-  ThreadOperationsList::Configure(2 << 20, nullptr);
+  ThreadOperationsList::Configure(4 << 20, nullptr);
   std::atomic<bool> end{false};
   std::atomic<int> with{0}, without{0};
   std::vector<std::thread> threads;
@@ -298,7 +343,7 @@ TEST_F(ThreadOperationsTest, MemoryForThreadsIsBounded) {
   }
   while (with + without < 200) std::this_thread::yield();
   EXPECT_GT(without, 0);
-  EXPECT_LE(ThreadOperationsList::memory_bytes(), size_t{2} << 20);
+  EXPECT_LE(ThreadOperationsList::memory_bytes(), size_t{4} << 20);
   end = true;
   for (std::thread& thread : threads) thread.join();
   Take();

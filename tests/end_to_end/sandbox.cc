@@ -207,6 +207,22 @@ bool Sandbox::WaitForProcess(pid_t pid) {
   return WaitUntil([&] { return !ProcessOf(pid).is_null(); });
 }
 
+bool Sandbox::WaitForState(pid_t pid, const std::string& state) {
+  return WaitUntil([&] {
+    nlohmann::json process = ProcessOf(pid);
+    return !process.is_null() && process["state"] == state;
+  });
+}
+
+std::string Sandbox::NotesOf(pid_t pid) {
+  std::string prefix = "pid " + std::to_string(pid) + ": ", notes;
+  nlohmann::json processes = Processes();
+  for (const std::string note : processes["notes"]) {
+    if (note.rfind(prefix, 0) == 0) notes += note.substr(prefix.size()) + "\n";
+  }
+  return notes;
+}
+
 nlohmann::json Sandbox::ProcessOf(pid_t pid) {
   nlohmann::json processes = Processes();
   const nlohmann::json& rows =

@@ -80,6 +80,10 @@ class Sandbox {
   bool WaitForProcess(pid_t pid);
   // The process's entry of `ps`; null if it is not there.
   nlohmann::json ProcessOf(pid_t pid);
+  // What `ps` says beside the table on the process, a line each.
+  std::string NotesOf(pid_t pid);
+  // Until `ps` shows the process in this state; false if half a minute passes.
+  bool WaitForState(pid_t pid, const std::string& state);
 
   const std::string& folder() const { return folder_; }
   std::string socket() const { return folder_ + "/tpd.sock"; }

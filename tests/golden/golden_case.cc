@@ -196,7 +196,7 @@ void GoldenCase::ReadActivities(const json& records) {
     activity.thread = record[8];
     activity.cbid = record[9];
     activity.bytes = record[10];
-    activity.copy_kind = record[11];
+    activity.copy_kind = NarrowKind(record[11].get<uint64_t>());
     activity.value = record[12];
     recording_.activities.push_back(activity);
   }

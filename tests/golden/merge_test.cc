@@ -96,7 +96,7 @@ TEST_F(MergedRanks, HaveTheNumbersOfTheirOwnTraces) {
     const WholeRecording one = OfRank(merged, absl::StrCat("rank ", rank), rank, &device);
     EXPECT_EQ(device, rank) << "a number that no other rank uses need not change";
     const WholeRecording alone = Imported(Path(absl::StrCat("ranks_", rank, ".json.gz")));
-    EXPECT_EQ(FirstDifference(AllTables(one), AllTables(alone)), "");
+    EXPECT_EQ(FirstDifference(AllTables(one, false), AllTables(alone, false)), "");
   }
 }
 
@@ -105,10 +105,10 @@ TEST_F(MergedRanks, AreNotMixedUpThoughAllTheirNumbersAreTheSame) {
   for (const char* name : {"ranks_0.json.gz", "h100_vit.json.gz"}) {
     SCOPED_TRACE(name);
     const WholeRecording merged = Merged({Path(name), Path(name)}, &notes_);
-    const std::string alone = AllTables(Imported(Path(name)));
+    const std::string alone = AllTables(Imported(Path(name)), false);
     int32_t first = -1, second = -1;
-    EXPECT_EQ(FirstDifference(AllTables(OfRank(merged, "rank 0", 0, &first)), alone), "");
-    EXPECT_EQ(FirstDifference(AllTables(OfRank(merged, "rank 1", 0, &second)), alone), "");
+    EXPECT_EQ(FirstDifference(AllTables(OfRank(merged, "rank 0", 0, &first), false), alone), "");
+    EXPECT_EQ(FirstDifference(AllTables(OfRank(merged, "rank 1", 0, &second), false), alone), "");
     EXPECT_NE(first, second);
   }
 }

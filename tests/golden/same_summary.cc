@@ -8,13 +8,16 @@
 
 namespace tp {
 
-std::string AllTables(const WholeRecording& recording) {
+std::string AllTables(const WholeRecording& recording, bool with_processes) {
   const Summary summary = Summarize(recording);
   std::string text;
   const auto add = [&](const TableOptions& options) {
     query::Table table = TabulateWhole(recording, summary, options);
     table.clear_notes();
     table.clear_processes();
+    if (!with_processes) {
+      for (query::StreamRow& row : *table.mutable_streams()) row.clear_pid();
+    }
     TextOptions with_flops;
     with_flops.with_flops = true;
     absl::StrAppend(&text, *FormatTable(table, with_flops), "\n", *FormatJson(table, {}));

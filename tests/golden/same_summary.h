@@ -9,7 +9,9 @@
 namespace tp {
 
 // Every table of the recording as text and as JSON, but for what an import says of its own file.
-std::string AllTables(const WholeRecording& recording);
+// Without processes, their numbers are left out too: an export has to make some up where the
+// recording has none.
+std::string AllTables(const WholeRecording& recording, bool with_processes);
 
 // The surroundings of the first place where two texts differ; empty if they do not.
 std::string FirstDifference(const std::string& actual, const std::string& expected);

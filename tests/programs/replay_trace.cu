@@ -1,11 +1,13 @@
-// Replays a PyTorch (Kineto) trace as a CUDA program: its operations as NVTX ranges on as many threads as the trace has, its launches inside
-// them, with the names, streams and durations of its kernels, and the bytes of its copies and fills. Runs on the simulated CUDA alone,
-// which is told name and duration of each piece of work before it is launched.
+// Replays a PyTorch (Kineto) trace as a CUDA program: its operations as NVTX ranges on as many
+// threads as the trace has, its launches inside them, with the names, streams and durations of its
+// kernels, and the bytes of its copies and fills. Runs on the simulated CUDA alone, which is told
+// name and duration of each piece of work before it is launched.
 //
 //   replay_trace TRACE.json[.gz]
 //
-// As fast as it goes: only the device's durations are the trace's. Spans without length are left out, since they have no place in averages.
-// Device work whose launch the trace lacks is launched by a thread without ranges.
+// As fast as it goes: only the device's durations are the trace's. Spans without length are left
+// out, since they have no place in averages. Device work whose launch the trace lacks is launched
+// by a thread without ranges.
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -88,7 +90,8 @@ std::string ReadAll(const char* path) {
   return content;
 }
 
-// Builds the JSON value, but keeps decimal numbers as the texts that they are: a double has no room for the ns of an epoch's us.
+// Builds the JSON value, but keeps decimal numbers as the texts that they are: a double has no room
+// for the ns of an epoch's us.
 class KeepDecimals : public nlohmann::detail::json_sax_dom_parser<Json> {
  public:
   explicit KeepDecimals(Json& root) : json_sax_dom_parser(root, /*allow_exceptions=*/false) {}
@@ -250,7 +253,9 @@ int main(int argc, char** argv) {
   if (argc != 2) Fail("usage: replay_trace TRACE.json[.gz]");
   Json trace;
   KeepDecimals builder(trace);
-  if (!Json::sax_parse(ReadAll(argv[1]), &builder) || !trace.is_object() || !trace.contains("traceEvents")) Fail("not a trace");
+  if (!Json::sax_parse(ReadAll(argv[1]), &builder) || !trace.is_object() ||
+      !trace.contains("traceEvents"))
+    Fail("not a trace");
 
   std::map<std::pair<std::string, std::string>, std::vector<HostEvent>> threads;
   std::map<uint64_t, std::vector<DeviceWork>> work_of;  // By correlation.

@@ -53,10 +53,11 @@ Line TopLine(const ScreenState& state, int width) {
   Line left = {{" tpctl top", Tone::kBar}};
   std::string right;
   if (state.current) {
-    left.push_back({"  " + state.current->time_of_day, Tone::kBar});
+    left.push_back({"  " + EscapeForTerminal(state.current->source), Tone::kBar});
     const query::Daemon& daemon = state.current->daemon;
-    right = absl::StrFormat("tpd %s, pid %d, up %s ", EscapeForTerminal(daemon.version()),
-                            daemon.pid(), UptimeText(daemon.uptime_ns()));
+    if (daemon.pid() != 0)
+      right = absl::StrFormat("tpd %s, pid %d, up %s ", EscapeForTerminal(daemon.version()),
+                              daemon.pid(), UptimeText(daemon.uptime_ns()));
   }
   if (state.frozen) left.push_back({"  FROZEN", Tone::kBar});
   const int room = width - LineWidth(left) - DisplayWidth(right);
@@ -70,6 +71,7 @@ Tone ToneOf(query::ProcessState state) {
       return Tone::kGood;
     case query::DISABLED:
     case query::DORMANT:
+    case query::WAITING:
       return Tone::kAttention;
     case query::GONE:
     case query::DETACHED:
@@ -82,9 +84,13 @@ Tone ToneOf(query::ProcessState state) {
 Line ProcessesLine(const ScreenState& state) {
   const query::Table& table = state.current->table;
   Line line = {{"Processes ", Tone::kDim}};
-  static constexpr query::ProcessState kOrder[] = {query::CAPTURING, query::DORMANT,
-                                                   query::DISABLED,  query::DETACHED,
-                                                   query::GONE,      query::PROCESS_STATE_UNKNOWN};
+  static constexpr query::ProcessState kOrder[] = {query::CAPTURING,
+                                                   query::WAITING,
+                                                   query::DORMANT,
+                                                   query::DISABLED,
+                                                   query::DETACHED,
+                                                   query::GONE,
+                                                   query::PROCESS_STATE_UNKNOWN};
   const char* between = " ";
   for (query::ProcessState wanted : kOrder) {
     const int64_t count =

@@ -287,8 +287,9 @@ void AddProcesses(const query::Table& table, const Rates& rates, const ColumnOpt
                   ViewColumns* view) {
   const auto& rows = table.processes();
   std::vector<Column>& columns = view->columns;
-  columns.push_back({"Command", "command", 0, true,
-                     [&rows](int i) { return EscapeForTerminal(ShortCommand(rows[i].command())); }});
+  columns.push_back({"Command", "command", 0, true, [&rows](int i) {
+                       return EscapeForTerminal(ShortCommand(rows[i].command()));
+                     }});
   columns.push_back(
       {"PID", "pid", 1, false, [&rows](int i) { return absl::StrCat(rows[i].pid()); }});
   columns.push_back({"State", "", 1, true, [&rows](int i) { return StateName(rows[i].state()); }});
@@ -390,6 +391,8 @@ const char* StateName(query::ProcessState state) {
       return "capturing";
     case query::DISABLED:
       return "disabled";
+    case query::WAITING:
+      return "waiting";
     case query::DETACHED:
       return "detached";
     case query::GONE:

@@ -66,7 +66,8 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          "Only this process (default: all)")
       ->type_name("PID");
   app->add_option("--input", arguments->input,
-                  "A trace file instead of traced processes: PyTorch profiler (.json, .json.gz)")
+                  "A file instead of traced processes: PyTorch profiler (.json, .json.gz), Nsight "
+                  "Systems (.sqlite, .sqlite.gz)")
       ->type_name("FILE");
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,

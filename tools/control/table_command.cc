@@ -50,6 +50,7 @@ void AddTableCommand(CLI::App* app, Action* action) {
       "  tpctl table --sort-by self_cuda_time_total --row-limit 10\n"
       "  tpctl table --view kernels --pid 4242\n"
       "  tpctl table --input trace.json.gz --view kernels\n"
+      "  tpctl table --input report.sqlite --view processes\n"
       "  tpctl table --group-by-shape --format json > table.json\n");
   AddTableOptions(command, /*with_spans=*/true, arguments.get());
   command->callback([=] {
