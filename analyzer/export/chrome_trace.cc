@@ -49,6 +49,8 @@ std::string_view Category(ActivityKind kind) {
       return "cuda_runtime";
     case ActivityKind::kDriverCall:
       return "cuda_driver";
+    case ActivityKind::kOverhead:
+      return "overhead";
     default:
       return "gpu_user_annotation";
   }
@@ -286,6 +288,7 @@ class Writer {
         if (activity.result != 0) Number("result", activity.result);
       } else {
         WriteDeviceArguments(activity);
+        if (const auto process = rows_.Owner(activity)) Number("process", *process);
       }
       EndArguments();
       End();
@@ -302,6 +305,7 @@ class Writer {
     if (activity.destination_memory != 0) {
       Number("destination memory", activity.destination_memory);
     }
+    if (activity.kind == ActivityKind::kOverhead) return;
     Number("device", activity.device);
     Number("context", activity.context);
     Number("stream", activity.stream);

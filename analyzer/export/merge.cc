@@ -317,7 +317,7 @@ class Merge {
   static std::string NewArgument(const Trace& trace, int64_t place, std::string_view event,
                                  const TraceMember& argument) {
     if (Renumbering::IsId(argument.key)) return trace.numbers.Id(argument);
-    if (Renumbering::IsDevice(argument.key)) return trace.numbers.Device(argument.value);
+    if (Renumbering::IsNumber(argument.key)) return trace.numbers.Number(argument.value);
     if (event == "\"process_name\"" && argument.key == "name" && argument.is_text()) {
       return absl::StrCat("\"", trace.label, ": ", std::string(argument.bare()), "\"");
     }
@@ -346,7 +346,7 @@ class Merge {
     if (!devices.is_array()) return;
     for (nlohmann::ordered_json device : devices) {
       if (!device.is_object() || !device.contains("id")) continue;
-      device["id"] = nlohmann::ordered_json::parse(trace.numbers.Device(device["id"].dump()));
+      device["id"] = nlohmann::ordered_json::parse(trace.numbers.Number(device["id"].dump()));
       devices_.push_back(device.dump());
     }
   }

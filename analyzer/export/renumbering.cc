@@ -20,7 +20,7 @@ std::string_view Bare(std::string_view written) { return TraceMember{{}, written
 
 bool IsText(std::string_view written) { return TraceMember{{}, written}.is_text(); }
 
-std::optional<int64_t> Number(std::string_view written) {
+std::optional<int64_t> SmallNumber(std::string_view written) {
   const std::string_view text = Bare(written);
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -57,12 +57,12 @@ bool Renumbering::IsId(std::string_view argument) {
   return false;
 }
 
-bool Renumbering::IsDevice(std::string_view argument) {
-  return IsSpelled(argument, "device") || IsSpelled(argument, "device id");
+bool Renumbering::IsNumber(std::string_view argument) {
+  return IsSpelled(argument, "device") || IsSpelled(argument, "device id") || argument == "process";
 }
 
 void Renumbering::SeeNumber(std::string_view written, std::set<int64_t>* numbers) {
-  if (const std::optional<int64_t> number = Number(written)) numbers->insert(*number);
+  if (const std::optional<int64_t> number = SmallNumber(written)) numbers->insert(*number);
 }
 
 void Renumbering::SeeId(std::string_view written) {
@@ -78,7 +78,7 @@ bool Renumbering::See(const TraceMembers& event) {
   SeeId(event.Value("id"));
   for (const TraceMember& argument : event.arguments) {
     if (IsId(argument.key)) SeeId(argument.value);
-    if (IsDevice(argument.key)) SeeNumber(NumberOfDevice(argument.value), &numbers_);
+    if (IsNumber(argument.key)) SeeNumber(NumberOfDevice(argument.value), &numbers_);
   }
   return processes_.size() <= kMostProcesses && numbers_.size() <= kMostProcesses;
 }
@@ -110,9 +110,9 @@ void Renumbering::Settle(const std::vector<Renumbering*>& traces) {
   }
 }
 
-std::string Renumbering::Device(std::string_view written) const {
+std::string Renumbering::Number(std::string_view written) const {
   const std::string_view text = NumberOfDevice(written);
-  const std::optional<int64_t> number = Number(text);
+  const std::optional<int64_t> number = SmallNumber(text);
   if (!number.has_value()) return std::string(written);
   const auto found = new_numbers_.find(*number);
   if (found == new_numbers_.end()) return std::string(written);
@@ -122,7 +122,7 @@ std::string Renumbering::Device(std::string_view written) const {
 }
 
 std::string Renumbering::Process(std::string_view written, std::string_view label) const {
-  if (const std::optional<int64_t> number = Number(written)) {
+  if (const std::optional<int64_t> number = SmallNumber(written)) {
     const auto found = new_numbers_.find(*number);
     if (found != new_numbers_.end()) return absl::StrCat(found->second);
   }

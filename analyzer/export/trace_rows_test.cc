@@ -117,6 +117,36 @@ TEST_F(TraceRowsTest, HostRowsAreThoseOfTheirProcessesAndThreads) {
   EXPECT_EQ(rows.processes()[2].name, "GPU 0");
 }
 
+TEST_F(TraceRowsTest, StreamsOfProcessesThatShareADeviceAreTheirOwn) {
+  recording_.threads[1] = {100, 100, "a", ""};
+  recording_.threads[2] = {200, 200, "b", ""};
+  Work(0, 10);
+  recording_.activities.back().thread = 1;
+  Work(5, 15);
+  recording_.activities.back().thread = 2;
+  Work(20, 25);
+  recording_.activities.back().thread = -1;  // Nobody tells whose it is.
+  const TraceRows rows(recording_, "p");
+  EXPECT_EQ(rows.Owner(recording_.activities[0]), 100u);
+  EXPECT_EQ(rows.Owner(recording_.activities[1]), 200u);
+  EXPECT_EQ(rows.Owner(recording_.activities[2]), std::nullopt);
+  const auto names = Names(rows);
+  EXPECT_EQ(names.at({0, rows.OfActivity(0).tid}), "stream 7 (process 100)");
+  EXPECT_EQ(names.at({0, rows.OfActivity(1).tid}), "stream 7 (process 200)");
+  EXPECT_EQ(names.size(), 3u);
+}
+
+TEST_F(TraceRowsTest, OverheadHasARowInItsProcess) {
+  recording_.threads[1] = {100, 100, "a", ""};
+  Range(1, 0, 10);
+  Work(0, 10, 0, -1, ActivityKind::kOverhead);
+  Work(5, 15, 0, -1, ActivityKind::kOverhead);
+  const TraceRows rows(recording_, "p");
+  EXPECT_EQ(rows.processes().size(), 1u);
+  EXPECT_EQ(Names(rows).at({100, rows.OfActivity(0).tid}), "overhead");
+  EXPECT_EQ(Names(rows).at({100, rows.OfActivity(1).tid}), "overhead #2");
+}
+
 TEST_F(TraceRowsTest, RangesWithNoPlaceInTheNestingLeaveTheirThreadsRow) {
   Range(1, 0, 100);
   Range(1, 50, 150, /*asynchronous=*/true);

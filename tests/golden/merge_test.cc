@@ -43,6 +43,7 @@ WholeRecording OfRank(const WholeRecording& merged, const std::string& label, in
   for (const DeviceActivity& work : merged.activities) {
     if (IsDeviceWork(work.kind) && correlations.count(work.correlation) > 0) {
       devices.insert(work.device);
+      EXPECT_TRUE(is_its_own(work.thread)) << "device work is said to be another process's";
     }
   }
   EXPECT_EQ(devices.size(), 1u) << "launches of one rank reach the devices of others";

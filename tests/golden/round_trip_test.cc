@@ -60,7 +60,7 @@ TEST(RealTraces, ComeBackTheSame) {
   std::vector<fs::path> traces;
   for (const std::string& name : kRealCases) traces.push_back(*cases / name / "trace.json.gz");
   for (const auto& entry : fs::directory_iterator(*cases / "../../traces")) {
-    if (entry.path().string().ends_with(".json.gz")) traces.push_back(entry.path());
+    if (entry.path().extension() == ".gz") traces.push_back(entry.path());
   }
   for (const fs::path& trace : traces) {
     SCOPED_TRACE(trace);
