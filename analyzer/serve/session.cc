@@ -12,6 +12,7 @@ namespace tp {
 namespace {
 
 constexpr int kMaxNotes = 16;
+constexpr int kMaxActivities = 64;
 constexpr size_t kMaxTextBytes = 4096;
 // What has happened may seem to lie ahead of this machine's clock by the error of comparing clocks.
 constexpr int64_t kClockToleranceNs = 60'000'000'000;
@@ -106,12 +107,16 @@ void Session::Told(const wire::Status& status) {
   losses_.Told(status);
   clock_.Add(Reading(status.clock()));
   state_ = status.state();
+  if (status.recording_start_ns() > 0) summary_->SetRecordingStart(status.recording_start_ns());
   status_ = wire::Status();
   status_.set_reason(status.reason().substr(0, kMaxTextBytes));
   status_.set_collector_cpu_ns(status.collector_cpu_ns());
   status_.set_memory_bytes(status.memory_bytes());
   for (int i = 0; i < std::min(status.notes_size(), kMaxNotes); ++i) {
     status_.add_notes(status.notes(i).substr(0, kMaxTextBytes));
+  }
+  for (int i = 0; i < std::min(status.activities_size(), kMaxActivities); ++i) {
+    status_.add_activities(status.activities(i).substr(0, kMaxTextBytes));
   }
 }
 
@@ -191,6 +196,14 @@ query::Process Session::Describe() const {
     events->set_kind(KindWord(kind));
     events->set_count(losses_.received()[kind]);
   }
+  // What most processes have none of.
+  for (const int kind : {wire::GRAPH, wire::SYNCHRONIZATION, wire::MEMORY, wire::OVERHEAD,
+                         wire::COMPILATION, wire::GRAPH_NODE}) {
+    if (losses_.received()[kind] == 0) continue;
+    query::KindCount* events = process.add_events();
+    events->set_kind(KindWord(kind));
+    events->set_count(losses_.received()[kind]);
+  }
   for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
     *process.add_losses() = std::move(loss);
   }
@@ -198,6 +211,9 @@ query::Process Session::Describe() const {
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
+  for (const std::string& activity : status_.activities()) {
+    process.add_activities(Shown(activity));
+  }
   AddNotes(ending, &process);
   return process;
 }
@@ -231,7 +247,8 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
   const EventCounts& received = losses_.received();
   const bool has_cupti_times = received[wire::KERNEL] + received[wire::COPY] +
                                    received[wire::FILL] + received[wire::RUNTIME_CALL] +
-                                   received[wire::DRIVER_CALL] >
+                                   received[wire::DRIVER_CALL] + received[wire::GRAPH] +
+                                   received[wire::SYNCHRONIZATION] + received[wire::MEMORY] >
                                0;
   if (!clock_.known() && has_cupti_times) {
     process->add_notes(
