@@ -286,7 +286,7 @@ class Writer {
       if (IsHostCall(activity.kind)) {
         Number("cbid", activity.cbid);
         if (activity.result != 0) Number("result", activity.result);
-      } else {
+      } else if (!IsOnHost(activity.kind)) {
         WriteDeviceArguments(activity);
         if (const auto process = rows_.Owner(activity)) Number("process", *process);
       }
@@ -305,7 +305,6 @@ class Writer {
     if (activity.destination_memory != 0) {
       Number("destination memory", activity.destination_memory);
     }
-    if (activity.kind == ActivityKind::kOverhead) return;
     Number("device", activity.device);
     Number("context", activity.context);
     Number("stream", activity.stream);

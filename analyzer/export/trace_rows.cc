@@ -13,9 +13,7 @@
 namespace tp {
 namespace {
 
-bool IsOnDevice(const DeviceActivity& activity) {
-  return IsDeviceWork(activity.kind) || activity.kind == ActivityKind::kDeviceAnnotation;
-}
+bool IsOnDevice(const DeviceActivity& activity) { return !IsOnHost(activity.kind); }
 
 }  // namespace
 
@@ -143,7 +141,7 @@ void TraceRows::AddAsynchronousSpans(const WholeRecording& recording) {
 void TraceRows::AddOwners(const WholeRecording& recording, Hosts* hosts) {
   if (!hosts->are_several()) return;
   for (const DeviceActivity& activity : recording.activities) {
-    if (recording.threads.count(activity.thread) == 0) continue;
+    if (!IsOnDevice(activity) || recording.threads.count(activity.thread) == 0) continue;
     const auto [owner, is_new] = owner_of_thread_.emplace(activity.thread, 0);
     if (is_new) owner->second = hosts->Place(hosts->NumberOf(activity.thread));
   }

@@ -49,8 +49,8 @@ class TraceRows {
   // All rows, those of one process together.
   std::vector<Named> ByProcess() const;
 
-  // The pid of the process that device work or overhead belongs to, where there are several and the
-  // recording tells whose it is.
+  // The pid of the process that device work belongs to, where there are several and the recording
+  // tells whose it is.
   std::optional<uint32_t> Owner(const DeviceActivity& activity) const;
 
   uint32_t Pid(TraceRow row) const { return processes_[row.process].pid; }

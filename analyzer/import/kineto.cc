@@ -211,12 +211,12 @@ class KinetoImport {
     activity.start_ns = event.start_ns;
     activity.end_ns = end_ns;
     activity.correlation = event.correlation.value_or(0);
-    if (kind == ActivityKind::kOverhead) {
-      // Of no thread: its process is a made-up one.
+    if (IsOnHost(kind)) {
       activity.device = -1;
-    } else if (IsHostCall(kind)) {
-      activity.device = -1;
-      activity.thread = ThreadOf(event.process, event.thread);
+      // PyTorch gives overhead a made-up process.
+      if (IsHostCall(kind) || event.process != "-1") {
+        activity.thread = ThreadOf(event.process, event.thread);
+      }
       activity.cbid = static_cast<uint32_t>(event.cbid.value_or(0));
       activity.result = static_cast<uint32_t>(event.result.value_or(0));
       if (absl::StartsWithIgnoreCase(Absl(event.category), "xpu")) recording_.device_kind = "xpu";
@@ -235,7 +235,7 @@ class KinetoImport {
       activity.destination_memory = NarrowKind(event.destination_memory.value_or(0));
       activity.value = event.value.value_or(0);
     }
-    if (!event.owner.empty() && !IsHostCall(kind)) {
+    if (!event.owner.empty() && !IsOnHost(kind)) {
       owners_.emplace_back(recording_.activities.size(), IdNumber(event.owner));
     }
     recording_.activities.push_back(activity);
@@ -331,7 +331,7 @@ class KinetoImport {
     }
     thread_of_launch.erase(0);  // Links nothing.
     for (DeviceActivity& activity : recording_.activities) {
-      if (IsHostCall(activity.kind)) continue;
+      if (IsOnHost(activity.kind)) continue;
       const auto launch = thread_of_launch.find(activity.correlation);
       activity.thread = launch == thread_of_launch.end() ? kNoThread : launch->second;
     }

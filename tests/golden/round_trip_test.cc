@@ -1,5 +1,5 @@
 // What is exported as a Chrome trace and imported again has the same summary, to the last digit:
-// every golden recording and every real trace, in both flavours.
+// every golden recording and every real recording of others, in both flavours.
 #include <unistd.h>
 
 #include <filesystem>
