@@ -214,9 +214,8 @@ class KinetoImport {
     if (IsOnHost(kind)) {
       activity.device = -1;
       // PyTorch gives overhead a made-up process.
-      if (IsHostCall(kind) || event.process != "-1") {
-        activity.thread = ThreadOf(event.process, event.thread);
-      }
+      const bool has_thread = IsHostCall(kind) || event.process != "-1";
+      activity.thread = has_thread ? ThreadOf(event.process, event.thread) : kNoThread;
       activity.cbid = static_cast<uint32_t>(event.cbid.value_or(0));
       activity.result = static_cast<uint32_t>(event.result.value_or(0));
       if (absl::StartsWithIgnoreCase(Absl(event.category), "xpu")) recording_.device_kind = "xpu";
