@@ -61,9 +61,9 @@ WholeRecording OfRank(const WholeRecording& merged, const std::string& label, in
 class MergedRanks : public testing::Test {
  protected:
   void SetUp() override {
-    const std::optional<fs::path> cases = RealCases();
-    if (!cases) GTEST_SKIP() << "the real traces are not here: name their folder in TP_SHARED";
-    traces_ = *cases / "../../traces";
+    const std::optional<fs::path> traces = RealTraces();
+    if (!traces) GTEST_SKIP() << kNoRealTraces;
+    traces_ = *traces;
   }
   std::string Path(const std::string& name) const { return traces_ / name; }
   static WholeRecording Imported(const std::string& path) {

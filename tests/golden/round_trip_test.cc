@@ -46,20 +46,18 @@ void CheckRoundTrips(const WholeRecording& recording) {
   }
 }
 
-class MadeUp : public testing::TestWithParam<std::string> {};
+class Recordings : public EveryCase {};
 
-TEST_P(MadeUp, RecordingComesBackTheSame) {
-  CheckRoundTrips(GoldenCase(MadeUpCase(GetParam())).recording());
-}
+TEST_P(Recordings, ComeBackTheSame) { CheckRoundTrips(GoldenCase(folder()).recording()); }
 
-INSTANTIATE_TEST_SUITE_P(Golden, MadeUp, testing::ValuesIn(MadeUpCases()), TestName);
+INSTANTIATE_TEST_SUITE_P(Golden, Recordings, testing::ValuesIn(MadeUpCases()), TestName);
 
 TEST(RealTraces, ComeBackTheSame) {
-  const std::optional<fs::path> cases = RealCases();
-  if (!cases) GTEST_SKIP() << "the real traces are not here: name their folder in TP_SHARED";
+  const std::optional<fs::path> folder = RealTraces(), cases = RealCases();
+  if (!folder || !cases) GTEST_SKIP() << kNoRealTraces;
   std::vector<fs::path> traces;
   for (const std::string& name : kRealCases) traces.push_back(*cases / name / "trace.json.gz");
-  for (const auto& entry : fs::directory_iterator(*cases / "../../traces")) {
+  for (const auto& entry : fs::directory_iterator(*folder)) {
     if (entry.path().extension() == ".gz") traces.push_back(entry.path());
   }
   for (const fs::path& trace : traces) {
