@@ -172,6 +172,16 @@ TEST_F(MergeTest, WhatIsBrokenCostsNoMoreThanItself) {
   EXPECT_EQ(notes_.size(), 3u);  // Cut off, one element unread, two values lost.
 }
 
+TEST_F(MergeTest, NamesThatAreNoTextAreKeptAsFarAsTheyAre) {
+  Trace(
+      R"({"traceEvents": [{"ph": "X", "name": "half \ud800 pair", "args": {"path": "C:\git"}}]})");
+  const json merged = Merged();
+  const json& event = merged["traceEvents"][0];
+  EXPECT_EQ(event["name"], "half \uFFFD pair");
+  EXPECT_EQ(event["args"]["path"], "C:\\git");
+  EXPECT_TRUE(notes_.empty()) << notes_.front();
+}
+
 TEST_F(MergeTest, WhatIsNotRenumberedStaysAsItIsWritten) {
   Trace(
       R"({"traceEvents": [{"ph":"X","cat":"k\u00e9","pid":1,"ts":1.50,"dur":1e3,"args":{"grid":[ 1,2 ],"o":{"a": 1.0}}}]})");
