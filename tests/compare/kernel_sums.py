@@ -27,7 +27,7 @@ def of_holistic_trace_analysis(path):
     from hta.common.trace_filter import GPUKernelFilter
     from hta.trace_analysis import TraceAnalysis
 
-    analysis = TraceAnalysis(trace_files={0: os.path.basename(path)}, trace_dir=os.path.dirname(os.path.abspath(path)))
+    analysis = TraceAnalysis(trace_files={0: os.path.basename(path)}, trace_dir=os.path.dirname(os.path.abspath(path)), include_last_profiler_step=True)
     trace = analysis.t.get_trace(0)
     symbols = analysis.t.symbol_table
     work = GPUKernelFilter()(trace, symbols)
