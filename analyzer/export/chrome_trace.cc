@@ -49,6 +49,8 @@ std::string_view Category(ActivityKind kind) {
       return "cuda_runtime";
     case ActivityKind::kDriverCall:
       return "cuda_driver";
+    case ActivityKind::kOverhead:
+      return "overhead";
     default:
       return "gpu_user_annotation";
   }
@@ -284,8 +286,9 @@ class Writer {
       if (IsHostCall(activity.kind)) {
         Number("cbid", activity.cbid);
         if (activity.result != 0) Number("result", activity.result);
-      } else {
+      } else if (!IsOnHost(activity.kind)) {
         WriteDeviceArguments(activity);
+        if (const auto process = rows_.Owner(activity)) Number("process", *process);
       }
       EndArguments();
       End();

@@ -1,5 +1,7 @@
 #include "analyzer/export/merge.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <charconv>
 #include <climits>
@@ -29,7 +31,17 @@ constexpr size_t kLongestField = 1 << 20;
 // Between the ranks in the order of processes.
 constexpr int64_t kSortIndexesOfARank = 10'000'000;
 
-bool IsJson(std::string_view text) { return nlohmann::json::accept(text); }
+class JsonCheck {
+ public:
+  bool operator()(std::string_view text) {
+    // The quick one does not know integers of more than 64 bits.
+    return parser_.parse(text.data(), text.size()).error() == simdjson::SUCCESS ||
+           nlohmann::json::accept(text);
+  }
+
+ private:
+  simdjson::dom::parser parser_;
+};
 
 std::string Quoted(std::string_view text) {
   std::string quoted;
@@ -249,15 +261,15 @@ class Merge {
   void WriteEvent(const Trace& trace, int64_t place, const TraceMembers& event) {
     event_ = NewEvent(trace, place, event, /*repair=*/false);
     // What was passed over unread may be anything.
-    if (!IsJson(event_)) event_ = NewEvent(trace, place, event, /*repair=*/true);
+    if (!is_json_(event_)) event_ = NewEvent(trace, place, event, /*repair=*/true);
     Append(event_);
   }
 
   std::string NewEvent(const Trace& trace, int64_t place, const TraceMembers& event, bool repair) {
     const auto as_it_is = [&](std::string_view value) {
-      if (!repair || IsJson(value)) return std::string(value);
+      if (!repair || is_json_(value)) return std::string(value);
       std::string repaired = RepairedJson(value);
-      if (IsJson(repaired)) return repaired;
+      if (is_json_(repaired)) return repaired;
       ++nulls_;
       return std::string("null");
     };
@@ -305,7 +317,7 @@ class Merge {
   static std::string NewArgument(const Trace& trace, int64_t place, std::string_view event,
                                  const TraceMember& argument) {
     if (Renumbering::IsId(argument.key)) return trace.numbers.Id(argument);
-    if (Renumbering::IsDevice(argument.key)) return trace.numbers.Device(argument.value);
+    if (Renumbering::IsNumber(argument.key)) return trace.numbers.Number(argument.value);
     if (event == "\"process_name\"" && argument.key == "name" && argument.is_text()) {
       return absl::StrCat("\"", trace.label, ": ", std::string(argument.bare()), "\"");
     }
@@ -320,7 +332,7 @@ class Merge {
   // What stands around the events belongs to the rank, but for what all have in common.
   void KeepField(const Trace& trace, const std::string& key, std::string_view text) {
     if (key == "deviceProperties") return KeepDevices(trace, text);
-    if (text.size() > kLongestField || !IsJson(text)) {
+    if (text.size() > kLongestField || !is_json_(text)) {
       notes_.push_back(
           absl::StrCat(trace.path, ": its \"", key, "\" is no JSON, or too long: left out"));
       return;
@@ -334,7 +346,7 @@ class Merge {
     if (!devices.is_array()) return;
     for (nlohmann::ordered_json device : devices) {
       if (!device.is_object() || !device.contains("id")) continue;
-      device["id"] = nlohmann::ordered_json::parse(trace.numbers.Device(device["id"].dump()));
+      device["id"] = nlohmann::ordered_json::parse(trace.numbers.Number(device["id"].dump()));
       devices_.push_back(device.dump());
     }
   }
@@ -368,6 +380,7 @@ class Merge {
   std::vector<Trace> traces_;
   size_t done_ = 0;
   TraceMemberReader reader_;
+  JsonCheck is_json_;
   std::optional<int64_t> base_ns_;
   std::string event_;
   bool is_first_ = true;

@@ -44,6 +44,19 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string
   return file;
 }
 
+absl::Status OutputFile::Check(const std::string& path) {
+  if (path == "-") return absl::OkStatus();
+  struct stat existing;
+  const bool exists = stat(path.c_str(), &existing) == 0;
+  if (exists && S_ISDIR(existing.st_mode)) return CannotWrite(path, EISDIR);
+  if (exists && access(path.c_str(), W_OK) != 0) return CannotWrite(path, errno);
+  if (exists) return absl::OkStatus();
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return CannotWrite(path, errno);
+  return absl::OkStatus();
+}
+
 OutputFile::OutputFile(std::string name) : name_(std::move(name)) { buffer_.reserve(kBufferBytes); }
 
 absl::Status OutputFile::Open(const std::string& path) {
@@ -51,10 +64,9 @@ absl::Status OutputFile::Open(const std::string& path) {
     descriptor_ = STDOUT_FILENO;
     return absl::OkStatus();
   }
+  if (absl::Status status = Check(path); !status.ok()) return status;
   struct stat existing;
   const bool exists = stat(path.c_str(), &existing) == 0;
-  if (exists && S_ISDIR(existing.st_mode)) return CannotWrite(name_, EISDIR);
-  if (exists && access(path.c_str(), W_OK) != 0) return CannotWrite(name_, errno);
   if (exists && !S_ISREG(existing.st_mode)) {
     descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) return CannotWrite(name_, errno);

@@ -106,6 +106,17 @@ TEST_F(OutputFileTest, SaysWhatStandsInTheWay) {
             "cannot write " + Path(".") + ": Is a directory");
 }
 
+TEST_F(OutputFileTest, SaysBeforeLongWorkWhatStandsInTheWay) {
+  EXPECT_EQ(OutputFile::Check(Path("no/such/a.json")).message(),
+            "cannot write " + Path("no/such/a.json") + ": No such file or directory");
+  EXPECT_EQ(OutputFile::Check(Path(".")).message(),
+            "cannot write " + Path(".") + ": Is a directory");
+  for (const std::string& path : {Path("a.json"), std::string("a.json"), std::string("-")}) {
+    EXPECT_TRUE(OutputFile::Check(path).ok()) << path;
+  }
+  EXPECT_EQ(FileCount(), 0u);
+}
+
 TEST_F(OutputFileTest, AFullDiskIsOneErrorAndLeavesNothing) {
   // A limit on the size of files stands for the disk: the same error at the same place.
   signal(SIGXFSZ, SIG_IGN);

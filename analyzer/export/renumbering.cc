@@ -20,7 +20,7 @@ std::string_view Bare(std::string_view written) { return TraceMember{{}, written
 
 bool IsText(std::string_view written) { return TraceMember{{}, written}.is_text(); }
 
-std::optional<int64_t> Number(std::string_view written) {
+std::optional<int64_t> SmallNumber(std::string_view written) {
   const std::string_view text = Bare(written);
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -57,13 +57,12 @@ bool Renumbering::IsId(std::string_view argument) {
   return false;
 }
 
-bool Renumbering::IsDevice(std::string_view argument) {
-  return IsSpelled(argument, "device") || IsSpelled(argument, "device id");
+bool Renumbering::IsNumber(std::string_view argument) {
+  return IsSpelled(argument, "device") || IsSpelled(argument, "device id") || argument == "process";
 }
 
-bool Renumbering::SeeNumber(std::string_view written) {
-  if (const std::optional<int64_t> number = Number(written)) numbers_.insert(*number);
-  return numbers_.size() <= kMostProcesses;
+void Renumbering::SeeNumber(std::string_view written, std::set<int64_t>* numbers) {
+  if (const std::optional<int64_t> number = SmallNumber(written)) numbers->insert(*number);
 }
 
 void Renumbering::SeeId(std::string_view written) {
@@ -71,45 +70,49 @@ void Renumbering::SeeId(std::string_view written) {
 }
 
 bool Renumbering::See(const TraceMembers& event) {
-  const std::string_view process = event.Value("pid");
-  if (!process.empty()) {
+  if (const std::string_view process = event.Value("pid"); !process.empty()) {
     if (Bare(event.Value("name")) == "process_name") named_.insert(std::string(process));
     processes_.insert(std::string(process));
-    if (!SeeNumber(process) || processes_.size() > kMostProcesses) return false;
+    SeeNumber(process, Bare(event.Value("ph")) == "M" ? &only_named_ : &numbers_);
   }
   SeeId(event.Value("id"));
   for (const TraceMember& argument : event.arguments) {
     if (IsId(argument.key)) SeeId(argument.value);
-    if (IsDevice(argument.key) && !SeeNumber(NumberOfDevice(argument.value))) return false;
+    if (IsNumber(argument.key)) SeeNumber(NumberOfDevice(argument.value), &numbers_);
   }
-  return true;
+  return processes_.size() <= kMostProcesses && numbers_.size() <= kMostProcesses;
 }
 
 void Renumbering::Settle(const std::vector<Renumbering*>& traces) {
   std::set<int64_t> all;
   for (const Renumbering* trace : traces) {
     all.insert(trace->numbers_.begin(), trace->numbers_.end());
+    all.insert(trace->only_named_.begin(), trace->only_named_.end());
   }
   std::set<int64_t> taken;
   int64_t free = 0;
+  const auto settle = [&](int64_t number, Renumbering* trace) {
+    const auto [found, is_new] = trace->new_numbers_.emplace(number, number);
+    if (!is_new || taken.insert(number).second) return;
+    while (all.count(free) > 0) ++free;
+    found->second = free++;
+  };
+  for (Renumbering* trace : traces) {
+    for (const int64_t number : trace->numbers_) settle(number, trace);
+  }
+  for (Renumbering* trace : traces) {
+    for (const int64_t number : trace->only_named_) settle(number, trace);
+  }
   uint64_t offset = 0;
   for (Renumbering* trace : traces) {
     trace->offset_ = offset;
     offset += trace->largest_id_;
-    for (const int64_t number : trace->numbers_) {
-      if (taken.insert(number).second) {
-        trace->new_numbers_[number] = number;
-        continue;
-      }
-      while (all.count(free) > 0) ++free;
-      trace->new_numbers_[number] = free++;
-    }
   }
 }
 
-std::string Renumbering::Device(std::string_view written) const {
+std::string Renumbering::Number(std::string_view written) const {
   const std::string_view text = NumberOfDevice(written);
-  const std::optional<int64_t> number = Number(text);
+  const std::optional<int64_t> number = SmallNumber(text);
   if (!number.has_value()) return std::string(written);
   const auto found = new_numbers_.find(*number);
   if (found == new_numbers_.end()) return std::string(written);
@@ -119,7 +122,7 @@ std::string Renumbering::Device(std::string_view written) const {
 }
 
 std::string Renumbering::Process(std::string_view written, std::string_view label) const {
-  if (const std::optional<int64_t> number = Number(written)) {
+  if (const std::optional<int64_t> number = SmallNumber(written)) {
     const auto found = new_numbers_.find(*number);
     if (found != new_numbers_.end()) return absl::StrCat(found->second);
   }

@@ -20,32 +20,34 @@ class Renumbering {
   // First of all: sees what an event or a device's properties use. False if it has more processes
   // than any job has.
   bool See(const TraceMembers& event);
-  bool SeeDevice(std::string_view number) { return SeeNumber(number); }
+  void SeeDevice(std::string_view number) { SeeNumber(number, &only_named_); }
 
-  // Then: fixes the numbers of all traces, of which earlier ones keep theirs.
+  // Then: fixes the numbers of all traces, of which earlier ones keep theirs; what is only named
+  // (every trace names all devices of its machine) stands back behind what has events.
   static void Settle(const std::vector<Renumbering*>& traces);
 
-  // Now each has its new form, as JSON: a process or a device as it is written, quoted or not ...
+  // Now each has its new form, as JSON: the process of an event, which may be a word ...
   std::string Process(std::string_view written, std::string_view label) const;
-  std::string Device(std::string_view written) const;
+  // ... a device or process in an argument ("0", "\"cuda:0\"") ...
+  std::string Number(std::string_view written) const;
   // ... and an id; it stays where it is none, or too large to be counted on.
   std::string Id(const TraceMember& id) const;
   // An arrow's or a slice's own id, which may be any text.
   std::string EventId(const TraceMember& id, std::string_view label) const;
 
-  // True for arguments that are ids, or the numbers of devices.
+  // True for arguments that are ids, or numbers of devices or processes.
   static bool IsId(std::string_view argument);
-  static bool IsDevice(std::string_view argument);
+  static bool IsNumber(std::string_view argument);
 
   // Processes, as they are written, that no metadata names.
   std::set<std::string> Unnamed() const;
 
  private:
-  bool SeeNumber(std::string_view written);
+  static void SeeNumber(std::string_view written, std::set<int64_t>* numbers);
   void SeeId(std::string_view written);
 
   // Of processes and devices alike: device work is drawn in a process with its device's number.
-  std::set<int64_t> numbers_;
+  std::set<int64_t> numbers_, only_named_;
   absl::flat_hash_map<int64_t, int64_t> new_numbers_;
   std::set<std::string> processes_, named_;
   uint64_t largest_id_ = 0;

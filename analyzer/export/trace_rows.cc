@@ -13,38 +13,50 @@
 namespace tp {
 namespace {
 
-bool IsOnDevice(const DeviceActivity& activity) { return !IsHostCall(activity.kind); }
+bool IsOnDevice(const DeviceActivity& activity) { return !IsOnHost(activity.kind); }
+
+}  // namespace
 
 // The processes of a recording by the numbers that threads give them.
-class HostProcesses {
+class TraceRows::Hosts {
  public:
-  HostProcesses(const WholeRecording& recording, const std::string& unnamed)
-      : recording_(recording), unnamed_(unnamed) {
+  Hosts(const WholeRecording& recording, const std::string& unnamed, TraceRows* rows)
+      : recording_(recording), unnamed_(unnamed), rows_(rows) {
     for (const auto& [number, thread] : recording.threads) {
       std::string& name = names_[thread.process];
       if (name.empty()) name = thread.process_name;
     }
   }
 
-  // A thread that is not told of is taken for one of the only process, if there is but one.
-  int64_t Of(int64_t thread) const {
+  bool are_several() const { return names_.size() > 1; }
+  // The process of a thread. One that is not told of is taken for one of the only process, if there
+  // is but one.
+  int64_t NumberOf(int64_t thread) const {
     const auto told = recording_.threads.find(thread);
     if (told != recording_.threads.end()) return told->second.process;
     return names_.size() == 1 ? names_.begin()->first : 0;
   }
   int64_t First() const { return names_.empty() ? 0 : names_.begin()->first; }
-  const std::string& Name(int64_t process) const {
-    const auto named = names_.find(process);
-    return named == names_.end() || named->second.empty() ? unnamed_ : named->second;
+
+  // Its place among the rows' processes, where it is now if it was not yet.
+  uint32_t Place(int64_t number) {
+    const auto [found, is_new] = places_.emplace(number, 0);
+    if (is_new) {
+      const auto named = names_.find(number);
+      const bool has_name = named != names_.end() && !named->second.empty();
+      found->second = rows_->AddProcess(
+          {.pid = rows_->pids_.Take(number), .name = has_name ? named->second : unnamed_});
+    }
+    return found->second;
   }
 
  private:
   const WholeRecording& recording_;
   const std::string& unnamed_;
+  TraceRows* rows_;
   std::map<int64_t, std::string> names_;
+  absl::flat_hash_map<int64_t, uint32_t> places_;
 };
-
-}  // namespace
 
 uint32_t TraceRows::Numbers::Take(int64_t wanted) {
   if (wanted >= 0 && wanted < UINT32_MAX && taken_.insert(static_cast<uint32_t>(wanted)).second) {
@@ -63,40 +75,38 @@ TraceRows::TraceRows(const WholeRecording& recording, const std::string& unnamed
   std::map<int32_t, uint32_t> pids;
   for (int32_t device : devices) pids[device] = pids_.Take(device);
 
-  AddThreads(recording, unnamed);
+  Hosts hosts(recording, unnamed, this);
+  AddThreads(recording, &hosts);
+  AddAsynchronousSpans(recording);
+  AddOwners(recording, &hosts);
+  AddOverhead(recording, &hosts);
+  if (processes_.empty()) hosts.Place(hosts.First());
   const bool is_one_process = processes_.size() == 1;
   absl::flat_hash_map<int32_t, uint32_t> process_of_device;
   for (const auto& [device, pid] : pids) {
-    process_of_device[device] = static_cast<uint32_t>(processes_.size());
-    processes_.push_back(
+    process_of_device[device] = AddProcess(
         {.pid = pid,
          .is_device = true,
          .device = device,
          .name = is_one_process ? processes_.front().name : absl::StrCat("GPU ", device)});
-    tids_.emplace_back();
   }
-  AddAsynchronousSpans(recording);
-  AddStreams(recording, process_of_device);
+  AddStreams(recording, hosts, process_of_device);
 }
 
-void TraceRows::AddThreads(const WholeRecording& recording, const std::string& unnamed) {
-  const HostProcesses hosts(recording, unnamed);
-  absl::flat_hash_map<int64_t, uint32_t> known;
-  const auto process = [&](int64_t number) {
-    const auto [found, is_new] = known.emplace(number, processes_.size());
-    if (is_new) {
-      processes_.push_back({.pid = pids_.Take(number), .name = hosts.Name(number)});
-      tids_.emplace_back();
-    }
-    return found->second;
-  };
+uint32_t TraceRows::AddProcess(Process process) {
+  processes_.push_back(std::move(process));
+  tids_.emplace_back();
+  return static_cast<uint32_t>(processes_.size() - 1);
+}
+
+void TraceRows::AddThreads(const WholeRecording& recording, Hosts* hosts) {
   const auto row = [&](int64_t thread) {
     const auto [found, is_new] = thread_rows_.emplace(thread, rows_.size());
     if (!is_new) return found->second;
     const auto told = recording.threads.find(thread);
     const int64_t tid = told == recording.threads.end() ? thread : told->second.thread;
     const bool is_named = told != recording.threads.end() && !told->second.thread_name.empty();
-    AddRow(process(hosts.Of(thread)), tid,
+    AddRow(hosts->Place(hosts->NumberOf(thread)), tid,
            is_named ? told->second.thread_name : absl::StrCat("thread ", tid));
     return found->second;
   };
@@ -105,11 +115,10 @@ void TraceRows::AddThreads(const WholeRecording& recording, const std::string& u
   for (const Span& span : recording.spans) span_rows_.push_back(row(span.thread));
   activity_rows_.reserve(recording.activities.size());
   for (const DeviceActivity& activity : recording.activities) {
-    activity_rows_.push_back(IsOnDevice(activity) ? 0 : row(activity.thread));
+    activity_rows_.push_back(IsHostCall(activity.kind) ? row(activity.thread) : 0);
   }
   for (const MemoryEvent& event : recording.memory_events) row(event.thread);
   for (const Sample& sample : recording.samples) row(sample.thread);
-  if (processes_.empty()) process(hosts.First());
 }
 
 void TraceRows::AddAsynchronousSpans(const WholeRecording& recording) {
@@ -129,31 +138,71 @@ void TraceRows::AddAsynchronousSpans(const WholeRecording& recording) {
   for (Lanes& lanes : all) Spread(&lanes, &span_rows_);
 }
 
-void TraceRows::AddStreams(const WholeRecording& recording,
-                           const absl::flat_hash_map<int32_t, uint32_t>& process_of_device) {
-  absl::flat_hash_map<std::pair<int32_t, uint32_t>, std::set<uint32_t>> contexts;
+void TraceRows::AddOwners(const WholeRecording& recording, Hosts* hosts) {
+  if (!hosts->are_several()) return;
   for (const DeviceActivity& activity : recording.activities) {
-    if (IsOnDevice(activity)) {
-      contexts[{activity.device, activity.stream}].insert(activity.context);
-    }
+    if (!IsOnDevice(activity) || recording.threads.count(activity.thread) == 0) continue;
+    const auto [owner, is_new] = owner_of_thread_.emplace(activity.thread, 0);
+    if (is_new) owner->second = hosts->Place(hosts->NumberOf(activity.thread));
+  }
+}
+
+std::optional<uint32_t> TraceRows::Owner(const DeviceActivity& activity) const {
+  const auto owner = owner_of_thread_.find(activity.thread);
+  if (owner == owner_of_thread_.end()) return {};
+  return processes_[owner->second].pid;
+}
+
+void TraceRows::AddOverhead(const WholeRecording& recording, Hosts* hosts) {
+  std::map<uint32_t, Lanes> all;
+  for (size_t i = 0; i < recording.activities.size(); ++i) {
+    const DeviceActivity& activity = recording.activities[i];
+    if (IsHostCall(activity.kind) || IsOnDevice(activity)) continue;
+    const uint32_t process = hosts->Place(hosts->NumberOf(activity.thread));
+    Lanes& lanes = all[process];
+    lanes.process = process;
+    lanes.name = "overhead";
+    lanes.slices.push_back({static_cast<uint32_t>(i), activity.start_ns, activity.end_ns});
+  }
+  for (auto& [process, lanes] : all) Spread(&lanes, &activity_rows_);
+}
+
+void TraceRows::AddStreams(const WholeRecording& recording, const Hosts& hosts,
+                           const absl::flat_hash_map<int32_t, uint32_t>& process_of_device) {
+  // Numbers of streams are a context's, those of contexts a process's.
+  using Stream = std::pair<int32_t, uint32_t>;
+  const auto owner = [&](const DeviceActivity& activity) {
+    return hosts.are_several() ? hosts.NumberOf(activity.thread) : 0;
+  };
+  absl::flat_hash_map<Stream, std::set<int64_t>> owners;
+  absl::flat_hash_map<std::pair<Stream, int64_t>, std::set<uint32_t>> contexts;
+  for (const DeviceActivity& activity : recording.activities) {
+    if (!IsOnDevice(activity)) continue;
+    const Stream stream = {activity.device, activity.stream};
+    owners[stream].insert(owner(activity));
+    contexts[{stream, owner(activity)}].insert(activity.context);
   }
   std::vector<Lanes> all;
-  absl::flat_hash_map<std::tuple<int32_t, uint32_t, uint32_t, bool>, size_t> known;
+  absl::flat_hash_map<std::tuple<Stream, int64_t, uint32_t, bool>, size_t> known;
   for (size_t i = 0; i < recording.activities.size(); ++i) {
     const DeviceActivity& activity = recording.activities[i];
     if (!IsOnDevice(activity)) continue;
     const bool is_work = IsDeviceWork(activity.kind);
-    const auto [found, is_new] = known.emplace(
-        std::tuple(activity.device, activity.context, activity.stream, is_work), all.size());
+    const Stream stream = {activity.device, activity.stream};
+    const int64_t process = owner(activity);
+    const auto [found, is_new] =
+        known.emplace(std::tuple(stream, process, activity.context, is_work), all.size());
     if (is_new) {
-      const bool is_shared = contexts[{activity.device, activity.stream}].size() > 1;
-      all.push_back(
-          {.process = process_of_device.at(activity.device),
-           .wanted_tid = is_work ? int64_t{activity.stream} : -1,
-           .name = absl::StrCat("stream ", activity.stream,
-                                is_shared ? absl::StrCat(" (context ", activity.context, ")") : "",
-                                is_work ? "" : " annotations"),
-           .slices = {}});
+      std::string name = absl::StrCat("stream ", activity.stream);
+      if (owners[stream].size() > 1 && process != 0)
+        absl::StrAppend(&name, " (process ", process, ")");
+      if (contexts[{stream, process}].size() > 1) {
+        absl::StrAppend(&name, " (context ", activity.context, ")");
+      }
+      all.push_back({.process = process_of_device.at(activity.device),
+                     .wanted_tid = is_work ? int64_t{activity.stream} : -1,
+                     .name = is_work ? std::move(name) : absl::StrCat(name, " annotations"),
+                     .slices = {}});
     }
     all[found->second].slices.push_back(
         {static_cast<uint32_t>(i), activity.start_ns, activity.end_ns});

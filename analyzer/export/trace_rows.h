@@ -3,9 +3,9 @@
 // has one under its device.
 //
 // Viewers drop slices that overlap another one on their row. So what may overlap is spread over as
-// many rows as it takes: the work of one stream, images of annotations, and ranges that have no
-// place in the nesting of their thread. Other spans stay on their thread's row whatever they do:
-// the row says which thread they belong to.
+// many rows as it takes: the work of one stream, images of annotations, overhead, and ranges that
+// have no place in the nesting of their thread. Other spans stay on their thread's row whatever
+// they do: the row says which thread they belong to.
 //
 // Numbers are those of the recording where they are small and free, so that a reader finds the
 // process and the thread that it knows; others are made up.
@@ -13,6 +13,7 @@
 #define ANALYZER_EXPORT_TRACE_ROWS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,10 +49,15 @@ class TraceRows {
   // All rows, those of one process together.
   std::vector<Named> ByProcess() const;
 
+  // The pid of the process that device work belongs to, where there are several and the recording
+  // tells whose it is.
+  std::optional<uint32_t> Owner(const DeviceActivity& activity) const;
+
   uint32_t Pid(TraceRow row) const { return processes_[row.process].pid; }
   // Of the record at this place in the recording.
   TraceRow OfSpan(size_t place) const { return rows_[span_rows_[place]].row; }
   TraceRow OfActivity(size_t place) const { return rows_[activity_rows_[place]].row; }
+  // Of a thread that calls, spans, memory events or samples are of.
   TraceRow OfThread(int64_t thread) const { return rows_[thread_rows_.at(thread)].row; }
 
  private:
@@ -70,6 +76,7 @@ class TraceRows {
     uint32_t place;
     int64_t start_ns, end_ns;
   };
+  class Hosts;
   // Slices that share rows, which are made when it is known how many it takes.
   struct Lanes {
     uint32_t process = 0;
@@ -78,9 +85,12 @@ class TraceRows {
     std::vector<Slice> slices;
   };
 
-  void AddThreads(const WholeRecording& recording, const std::string& unnamed);
+  uint32_t AddProcess(Process process);
+  void AddThreads(const WholeRecording& recording, Hosts* hosts);
   void AddAsynchronousSpans(const WholeRecording& recording);
-  void AddStreams(const WholeRecording& recording,
+  void AddOwners(const WholeRecording& recording, Hosts* hosts);
+  void AddOverhead(const WholeRecording& recording, Hosts* hosts);
+  void AddStreams(const WholeRecording& recording, const Hosts& hosts,
                   const absl::flat_hash_map<int32_t, uint32_t>& process_of_device);
   uint32_t AddRow(uint32_t process, int64_t wanted_tid, std::string name);
   void Spread(Lanes* lanes, std::vector<uint32_t>* row_of_place);
@@ -90,6 +100,7 @@ class TraceRows {
   std::vector<Numbers> tids_;  // By process.
   std::vector<Named> rows_;
   absl::flat_hash_map<int64_t, uint32_t> thread_rows_;
+  absl::flat_hash_map<int64_t, uint32_t> owner_of_thread_;  // A place in processes_.
   std::vector<uint32_t> span_rows_;
   std::vector<uint32_t> activity_rows_;
 };

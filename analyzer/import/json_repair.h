@@ -7,8 +7,9 @@
 
 namespace tp {
 
-// The text with the bytes that JSON does not allow replaced (U+FFFD in strings, blanks elsewhere):
-// so that an event is not lost for its name.
+// The text with the bytes that JSON does not allow replaced (U+FFFD in strings, blanks elsewhere),
+// and likewise halves of surrogate pairs; a backslash that escapes nothing stays one. So no event
+// is lost for its name.
 std::string RepairedJson(std::string_view json);
 
 }  // namespace tp

@@ -33,6 +33,7 @@ namespace {
 
 constexpr uint64_t kNoId = kNoOperation;
 constexpr size_t kCategoriesNamed = 8;
+constexpr int64_t kNoThread = -1;
 // Beyond this no clock counts, and differences would not fit.
 constexpr int64_t kFarthestNs = int64_t{1} << 62;
 
@@ -105,6 +106,7 @@ class KinetoImport {
           absl::StrCat(path, " is no trace: none of its ", unreadable_, " elements is an event"));
     }
     JoinCalls();
+    FindOwners();
     for (const Span& span : recording_.spans) SeeStart(span.start_ns);
     for (const DeviceActivity& activity : recording_.activities) SeeStart(activity.start_ns);
     if (saw_start_) recording_.base_ns = base_ns_;
@@ -209,12 +211,11 @@ class KinetoImport {
     activity.start_ns = event.start_ns;
     activity.end_ns = end_ns;
     activity.correlation = event.correlation.value_or(0);
-    if (kind == ActivityKind::kOverhead) {
-      // Of no thread: its process is a made-up one.
+    if (IsOnHost(kind)) {
       activity.device = -1;
-    } else if (IsHostCall(kind)) {
-      activity.device = -1;
-      activity.thread = ThreadOf(event.process, event.thread);
+      // PyTorch gives overhead a made-up process.
+      const bool has_thread = IsHostCall(kind) || event.process != "-1";
+      activity.thread = has_thread ? ThreadOf(event.process, event.thread) : kNoThread;
       activity.cbid = static_cast<uint32_t>(event.cbid.value_or(0));
       activity.result = static_cast<uint32_t>(event.result.value_or(0));
       if (absl::StartsWithIgnoreCase(Absl(event.category), "xpu")) recording_.device_kind = "xpu";
@@ -226,12 +227,15 @@ class KinetoImport {
         activity.bytes = static_cast<uint64_t>(*event.bytes);
       }
       if (kind == ActivityKind::kCopy) {
-        activity.copy_kind = event.copy_kind.has_value() ? NarrowKind(*event.copy_kind)
-                                                         : CopyKindOfName(event.name);
+        activity.copy_kind =
+            event.copy_kind.has_value() ? NarrowKind(*event.copy_kind) : CopyKindOfName(event.name);
       }
       activity.source_memory = NarrowKind(event.source_memory.value_or(0));
       activity.destination_memory = NarrowKind(event.destination_memory.value_or(0));
       activity.value = event.value.value_or(0);
+    }
+    if (!event.owner.empty() && !IsOnHost(kind)) {
+      owners_.emplace_back(recording_.activities.size(), IdNumber(event.owner));
     }
     recording_.activities.push_back(activity);
     activity_ids_.push_back(event.external_id.value_or(kNoId));
@@ -310,6 +314,30 @@ class KinetoImport {
     int32_t rank = -1;
     std::from_chars(text.data() + at, text.data() + text.size(), rank);
     recording_.rank = rank;
+  }
+
+  // Where there are several processes, device work belongs to that of its launch, unless the trace
+  // tells whose it is; else to none that is known.
+  void FindOwners() {
+    absl::flat_hash_map<int64_t, int64_t> thread_of_process;
+    for (const auto& [thread, identity] : recording_.threads) {
+      thread_of_process.emplace(identity.process, thread);
+    }
+    if (thread_of_process.size() < 2) return;
+    absl::flat_hash_map<uint64_t, int64_t> thread_of_launch;
+    for (const DeviceActivity& call : recording_.activities) {
+      if (IsHostCall(call.kind)) thread_of_launch.emplace(call.correlation, call.thread);
+    }
+    thread_of_launch.erase(0);  // Links nothing.
+    for (DeviceActivity& activity : recording_.activities) {
+      if (IsOnHost(activity.kind)) continue;
+      const auto launch = thread_of_launch.find(activity.correlation);
+      activity.thread = launch == thread_of_launch.end() ? kNoThread : launch->second;
+    }
+    for (const auto& [place, process] : owners_) {
+      const auto thread = thread_of_process.find(process);
+      if (thread != thread_of_process.end()) recording_.activities[place].thread = thread->second;
+    }
   }
 
   // A launch belongs to the innermost span around it. Ids serve only for those that none encloses,
@@ -472,7 +500,8 @@ class KinetoImport {
   TraceElements elements_;
   TraceEventReader reader_;
   WholeRecording recording_;
-  std::vector<uint64_t> span_ids_, activity_ids_;  // External ids, by position.
+  std::vector<uint64_t> span_ids_, activity_ids_;   // External ids, by position.
+  std::vector<std::pair<size_t, int64_t>> owners_;  // Places of activities, and their processes.
   absl::flat_hash_map<std::string, int64_t> threads_;
   std::vector<std::string> thread_processes_, thread_keys_;
   std::string last_process_, last_thread_;

@@ -210,6 +210,7 @@ bool TraceEventReader::State::ReadOwnArgument(std::string_view key, ondemand::va
   }
   if (key == "stack") return List(value, &event->frames);
   if (key == "Call site") event->call_site = Text(value);
+  if (key == "process") event->owner = Scalar(value);
   if (key == "Device") event->memory_device = Text(value);
   if (key == "Allocation Type") event->allocation = Text(value);
   if (key == "Backward") event->backward = Scalar(value) == "true";

@@ -42,6 +42,7 @@ struct TraceEvent {
   std::string_view frames;         // Of a sample: a JSON list of texts, innermost first.
   std::optional<uint64_t> output_bytes, flops, kernels, given_device_ns, duration_in_args_ns;
   std::optional<uint64_t> copy_kind, source_memory, destination_memory, value, result;
+  std::string_view owner;  // Of device work and overhead: its process, as it is written.
   bool backward = false, asynchronous = false;
 };
 

@@ -51,6 +51,9 @@ inline bool IsOtherHostTime(ActivityKind kind) {
          kind == ActivityKind::kCompilation;
 }
 
+// Whether a record is of a thread and not of a device.
+inline bool IsOnHost(ActivityKind kind) { return IsHostCall(kind) || IsOtherHostTime(kind); }
+
 // A piece of host time with a name.
 struct Span {
   uint64_t id =
@@ -108,7 +111,7 @@ struct DeviceActivity {
   uint8_t copy_kind = 0;
   uint8_t source_memory = 0;  // CUpti_ActivityMemoryKind, likewise.
   uint8_t destination_memory = 0;
-  int32_t device = 0;  // Host calls: -1.
+  int32_t device = 0;  // On the host: -1.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint64_t correlation = 0;           // 0 links nothing.
@@ -117,7 +120,7 @@ struct DeviceActivity {
   uint32_t context = 0;
   uint32_t stream = 0;
   bool has_stream = true;  // Synchronizations: it is a stream that was waited for.
-  // Host calls. Device work: any thread of its process, where the source says whose it is.
+  // On the host. Device work: any thread of its process, where the source says whose it is.
   int64_t thread = 0;
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.

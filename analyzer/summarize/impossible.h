@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "analyzer/model/recording.h"
+#include "analyzer/summarize/record_kinds.h"
 #include "google/protobuf/repeated_field.h"
 #include "proto/query.pb.h"
 
@@ -20,7 +21,7 @@ enum class Impossibility {
 
 class ImpossibleRecords {
  public:
-  void AddSpan(Impossibility what) { ++counts_[static_cast<size_t>(what)][0]; }
+  void AddSpan(Impossibility what) { ++counts_[static_cast<size_t>(what)][kSpanRecords]; }
   void AddActivity(Impossibility what, ActivityKind kind);
   // What was taken for impossible and is not.
   void RemoveActivity(Impossibility what, ActivityKind kind);
@@ -31,8 +32,7 @@ class ImpossibleRecords {
 
  private:
   static constexpr size_t kCauses = 3;
-  static constexpr size_t kKinds = 10;  // Spans, then kinds of activities.
-  std::array<std::array<uint64_t, kKinds>, kCauses> counts_{};
+  std::array<std::array<uint64_t, kRecordKindWords.size()>, kCauses> counts_{};
 };
 
 }  // namespace tp

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/present/notes.h"
+#include "analyzer/summarize/record_kinds.h"
 
 namespace tp {
 namespace {
@@ -24,28 +25,6 @@ SummaryLimits NoLimits() {
 // Further ones are counted together with records that do not say their process.
 constexpr size_t kMostProcesses = 1024;
 constexpr int64_t kProcessNotTold = 0;
-
-constexpr std::array<const char*, 7> kKindWords = {
-    "operations", "kernels", "copies", "fills", "runtime_calls", "driver_calls", "overhead"};
-
-size_t KindIndex(ActivityKind kind) {
-  switch (kind) {
-    case ActivityKind::kKernel:
-      return 1;
-    case ActivityKind::kCopy:
-      return 2;
-    case ActivityKind::kFill:
-      return 3;
-    case ActivityKind::kRuntimeCall:
-      return 4;
-    case ActivityKind::kDriverCall:
-      return 5;
-    case ActivityKind::kOverhead:
-      return 6;
-    default:
-      return kKindWords.size();
-  }
-}
 
 // The processes that a recording tells of, with their names, and whose a record is.
 class Processes {
@@ -102,15 +81,16 @@ std::map<int64_t, Summary> SummarizeEach(const WholeRecording& recording, Proces
   return summaries;
 }
 
-using EventCounts = std::array<uint64_t, kKindWords.size()>;
+using EventCounts = std::array<uint64_t, kRecordKindWords.size()>;
 
 std::map<int64_t, EventCounts> CountEvents(const WholeRecording& recording, Processes* processes) {
   std::map<int64_t, EventCounts> counts;
   for (const auto& [pid, name] : processes->names()) counts[pid] = {};
-  for (const Span& span : recording.spans) ++counts[processes->Of(span.thread)][0];
+  for (const Span& span : recording.spans) ++counts[processes->Of(span.thread)][kSpanRecords];
   for (const DeviceActivity& activity : recording.activities) {
-    const size_t kind = KindIndex(activity.kind);
-    if (kind < kKindWords.size()) ++counts[processes->Of(activity.thread)][kind];
+    if (const auto kind = RecordKindOf(activity.kind)) {
+      ++counts[processes->Of(activity.thread)][*kind];
+    }
   }
   return counts;
 }
@@ -126,9 +106,9 @@ void AddProcesses(const WholeRecording& recording, Processes* processes, Summary
     process->set_command(name == processes->names().end() ? "(not told)" : name->second);
     process->set_state(query::GONE);
     process->set_rank(recording.rank);
-    for (size_t kind = 0; kind < kKindWords.size(); ++kind) {
+    for (size_t kind = 0; kind < kRecordKindWords.size(); ++kind) {
       query::KindCount* events = process->add_events();
-      events->set_kind(kKindWords[kind]);
+      events->set_kind(kRecordKindWords[kind]);
       events->set_count(counts[kind]);
     }
     const Summary* summary = summary_of(pid);

@@ -291,24 +291,11 @@ class Comparison {
   Summary summary_;
 };
 
-class MadeUp : public testing::TestWithParam<std::string> {};
+class Exports : public EveryCase {};
 
-TEST_P(MadeUp, ExportsAreAsExpected) { Comparison(MadeUpCase(GetParam())).CompareAll(); }
+TEST_P(Exports, AreAsExpected) { Comparison(folder()).CompareAll(); }
 
-INSTANTIATE_TEST_SUITE_P(Golden, MadeUp, testing::ValuesIn(MadeUpCases()), TestName);
-
-class Real : public testing::TestWithParam<std::string> {};
-
-TEST_P(Real, ExportsAreAsExpected) {
-  std::optional<std::filesystem::path> cases = RealCases();
-  if (!cases) {
-    GTEST_SKIP()
-        << "the real traces are not here: name the folder that holds golden/real in TP_SHARED";
-  }
-  Comparison(*cases / GetParam()).CompareAll();
-}
-
-INSTANTIATE_TEST_SUITE_P(Golden, Real, testing::ValuesIn(kRealCases), TestName);
+INSTANTIATE_TEST_SUITE_P(Golden, Exports, testing::ValuesIn(AllCases()), TestName);
 
 }  // namespace
 }  // namespace tp

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kData = "tests/golden/data";
+constexpr std::string_view kRealPrefix = "real/";
 
 std::string ShapesOf(const json& shapes) {
   std::string text;
@@ -28,6 +29,22 @@ std::string ShapesOf(const json& shapes) {
 bool IsWork(const json& record) {
   const std::string& kind = record[1].get_ref<const std::string&>();
   return kind == "k" || kind == "m" || kind == "s";
+}
+
+// A folder of the files that are too large for the project, if it is there.
+std::optional<fs::path> InShared(const char* folder) {
+  fs::path shared;
+  if (const char* named = std::getenv("TP_SHARED"); named != nullptr && *named != '\0') {
+    shared = named;
+  } else {
+    // Data files are links into the workspace.
+    fs::path source = fs::canonical(fs::path(kData) / "tiny/one_op/case.json");
+    for (int up = 0; up < 6; ++up) source = source.parent_path();
+    shared = source.parent_path() / "shared";
+  }
+  std::error_code error;
+  if (!fs::is_directory(shared / folder, error)) return std::nullopt;
+  return shared / folder;
 }
 
 }  // namespace
@@ -58,20 +75,24 @@ std::vector<std::string> MadeUpCases() {
 
 fs::path MadeUpCase(const std::string& name) { return fs::path(kData) / name; }
 
-std::optional<fs::path> RealCases() {
-  fs::path shared;
-  if (const char* named = std::getenv("TP_SHARED"); named != nullptr && *named != '\0') {
-    shared = named;
-  } else {
-    // Data files are links into the workspace.
-    fs::path source = fs::canonical(fs::path(kData) / "tiny/one_op/case.json");
-    for (int up = 0; up < 6; ++up) source = source.parent_path();
-    shared = source.parent_path() / "shared";
+std::optional<fs::path> RealCases() { return InShared("golden/real"); }
+std::optional<fs::path> RealTraces() { return InShared("traces"); }
+
+void EveryCase::SetUp() {
+  const std::string& name = GetParam();
+  if (!name.starts_with(kRealPrefix)) {
+    folder_ = MadeUpCase(name);
+    return;
   }
-  fs::path real = shared / "golden/real";
-  std::error_code error;
-  if (!fs::is_directory(real, error)) return std::nullopt;
-  return real;
+  const std::optional<fs::path> real = RealCases();
+  if (!real) GTEST_SKIP() << kNoRealTraces;
+  folder_ = *real / name.substr(kRealPrefix.size());
+}
+
+std::vector<std::string> AllCases() {
+  std::vector<std::string> names = MadeUpCases();
+  for (const std::string& name : kRealCases) names.push_back(std::string(kRealPrefix) + name);
+  return names;
 }
 
 ComparedBy WhoCompares(const std::string& call) {

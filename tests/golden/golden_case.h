@@ -1,6 +1,6 @@
 // The golden cases: recordings, and what must come out of them. data/ holds the made-up ones (tiny,
-// random); the real traces are read from ${TP_SHARED}/golden/real, by default beside the workspace,
-// where they are.
+// random); the real ones are read from ${TP_SHARED}/golden/real, by default beside the workspace,
+// where they are; so are further real traces, from ${TP_SHARED}/traces.
 #ifndef TESTS_GOLDEN_GOLDEN_CASE_H_
 #define TESTS_GOLDEN_GOLDEN_CASE_H_
 
@@ -27,8 +27,28 @@ inline const std::vector<std::string> kRealCases = {"alexnet",       "cpu_only",
 std::vector<std::string> MadeUpCases();
 std::filesystem::path MadeUpCase(const std::string& name);
 
-// The folder of the real cases, if it is there.
+// The folders of the real cases and of the real traces, if they are there, and what a test that is
+// skipped for want of them says.
 std::optional<std::filesystem::path> RealCases();
+std::optional<std::filesystem::path> RealTraces();
+inline constexpr const char* kNoRealTraces =
+    "the real traces are not here: name the folder that holds golden/real and traces in TP_SHARED";
+
+// A test of each case, made-up ("tiny/one_op") or real ("real/alexnet"). Real ones that are not
+// here are skipped.
+//
+//   class Tables : public EveryCase {};
+//   TEST_P(Tables, AreAsExpected) { ... folder() ... }
+//   INSTANTIATE_TEST_SUITE_P(Golden, Tables, testing::ValuesIn(AllCases()), TestName);
+class EveryCase : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override;
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+std::vector<std::string> AllCases();
 
 // The tests that compare outputs, each all those of its calls.
 enum class ComparedBy { kTables, kExports };

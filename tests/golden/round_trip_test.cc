@@ -1,5 +1,5 @@
 // What is exported as a Chrome trace and imported again has the same summary, to the last digit:
-// every golden recording and every real trace, in both flavours.
+// every golden recording and every real recording of others, in both flavours.
 #include <unistd.h>
 
 #include <filesystem>
@@ -10,51 +10,15 @@
 #include "absl/strings/str_cat.h"
 #include "analyzer/export/chrome_trace.h"
 #include "analyzer/import/import.h"
-#include "analyzer/present/table.h"
 #include "analyzer/summarize/whole_summary.h"
 #include "gtest/gtest.h"
 #include "tests/golden/golden_case.h"
+#include "tests/golden/same_summary.h"
 
 namespace tp {
 namespace {
 
 namespace fs = std::filesystem;
-
-// All that the tables tell, but what an import says of its own file, and the processes' numbers
-// where the recording has none: an export has to give one.
-std::string AllTables(const WholeRecording& recording, bool with_processes) {
-  const Summary summary = Summarize(recording);
-  std::string text;
-  const auto add = [&](const TableOptions& options) {
-    query::Table table = TabulateWhole(recording, summary, options);
-    table.clear_notes();
-    table.clear_processes();
-    if (!with_processes) {
-      for (query::StreamRow& row : *table.mutable_streams()) row.clear_pid();
-    }
-    TextOptions with_flops;
-    with_flops.with_flops = true;
-    absl::StrAppend(&text, *FormatTable(table, with_flops), "\n", *FormatJson(table, {}));
-  };
-  for (query::View view :
-       {query::OPERATIONS, query::KERNELS, query::COPIES, query::API, query::STREAMS}) {
-    add({.view = view});
-  }
-  add({.view = query::OPERATIONS, .group_by_shape = true});
-  add({.view = query::OPERATIONS, .group_by_stack = 3});
-  return text;
-}
-
-// The lines in which two texts begin to differ.
-std::string FirstDifference(const std::string& actual, const std::string& expected) {
-  if (actual == expected) return "";
-  const auto [a, b] = std::mismatch(actual.begin(), actual.end(), expected.begin(), expected.end());
-  const auto around = [](const std::string& text, std::string::const_iterator place) {
-    const size_t at = static_cast<size_t>(place - text.begin());
-    return text.substr(at < 200 ? 0 : at - 200, 400);
-  };
-  return absl::StrCat("is: ", around(actual, a), "\nshould: ", around(expected, b));
-}
 
 void CheckRoundTrip(const WholeRecording& recording, bool torch_compat) {
   const std::string path = absl::StrCat(testing::TempDir(), "/round_trip_", getpid(), ".json.gz");
@@ -82,21 +46,19 @@ void CheckRoundTrips(const WholeRecording& recording) {
   }
 }
 
-class MadeUp : public testing::TestWithParam<std::string> {};
+class Recordings : public EveryCase {};
 
-TEST_P(MadeUp, RecordingComesBackTheSame) {
-  CheckRoundTrips(GoldenCase(MadeUpCase(GetParam())).recording());
-}
+TEST_P(Recordings, ComeBackTheSame) { CheckRoundTrips(GoldenCase(folder()).recording()); }
 
-INSTANTIATE_TEST_SUITE_P(Golden, MadeUp, testing::ValuesIn(MadeUpCases()), TestName);
+INSTANTIATE_TEST_SUITE_P(Golden, Recordings, testing::ValuesIn(MadeUpCases()), TestName);
 
 TEST(RealTraces, ComeBackTheSame) {
-  const std::optional<fs::path> cases = RealCases();
-  if (!cases) GTEST_SKIP() << "the real traces are not here: name their folder in TP_SHARED";
+  const std::optional<fs::path> folder = RealTraces(), cases = RealCases();
+  if (!folder || !cases) GTEST_SKIP() << kNoRealTraces;
   std::vector<fs::path> traces;
   for (const std::string& name : kRealCases) traces.push_back(*cases / name / "trace.json.gz");
-  for (const auto& entry : fs::directory_iterator(*cases / "../../traces")) {
-    if (entry.path().string().ends_with(".json.gz")) traces.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(*folder)) {
+    if (entry.path().extension() == ".gz") traces.push_back(entry.path());
   }
   for (const fs::path& trace : traces) {
     SCOPED_TRACE(trace);

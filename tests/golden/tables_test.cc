@@ -377,24 +377,11 @@ class Comparison {
   Summary summary_;
 };
 
-class MadeUp : public testing::TestWithParam<std::string> {};
+class Tables : public EveryCase {};
 
-TEST_P(MadeUp, TablesAreAsExpected) { Comparison(MadeUpCase(GetParam())).CompareAll(); }
+TEST_P(Tables, AreAsExpected) { Comparison(folder()).CompareAll(); }
 
-INSTANTIATE_TEST_SUITE_P(Golden, MadeUp, testing::ValuesIn(MadeUpCases()), TestName);
-
-class Real : public testing::TestWithParam<std::string> {};
-
-TEST_P(Real, TablesAreAsExpected) {
-  std::optional<std::filesystem::path> cases = RealCases();
-  if (!cases) {
-    GTEST_SKIP()
-        << "the real traces are not here: name the folder that holds golden/real in TP_SHARED";
-  }
-  Comparison(*cases / GetParam()).CompareAll();
-}
-
-INSTANTIATE_TEST_SUITE_P(Golden, Real, testing::ValuesIn(kRealCases), TestName);
+INSTANTIATE_TEST_SUITE_P(Golden, Tables, testing::ValuesIn(AllCases()), TestName);
 
 }  // namespace
 }  // namespace tp

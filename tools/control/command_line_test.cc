@@ -61,6 +61,8 @@ TEST(CommandLine, EveryCommandHasHelpWithAnExample) {
                                              {"run"},
                                              {"top"},
                                              {"table"},
+                                             {"export"},
+                                             {"merge"},
                                              {"ps"},
                                              {"daemon"},
                                              {"daemon", "start"},
@@ -100,7 +102,7 @@ TEST(CommandLine, AMistakeIsOneLineAndExitStatus2) {
       {"table", "--time-unit", "h"},
       {"table", "--max-name-width", "2"},
       {"table", "--format", "xml"},
-      {"table", "--input", "file"},  // Not there yet: must not be accepted.
+      {"table", "--input", "/no/such/file"},
       {"table", "--window", "10s"},
       {"top", "--view", "spans"},
       {"top", "--interval", "0"},

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "analyzer/export/chrome_trace.h"
 #include "analyzer/export/folded_stacks.h"
+#include "analyzer/export/output_file.h"
 #include "analyzer/import/import.h"
 #include "analyzer/summarize/whole_summary.h"
 #include "tools/control/command.h"
@@ -46,6 +47,7 @@ absl::Status Check(const ExportArguments& arguments) {
 
 absl::Status Export(const ExportArguments& arguments, std::ostream& errors) {
   if (absl::Status status = Check(arguments); !status.ok()) return status;
+  if (absl::Status status = OutputFile::Check(arguments.output); !status.ok()) return status;
   const absl::StatusOr<WholeRecording> recording = ImportFile(arguments.input);
   if (!recording.ok()) return recording.status();
   const Summary summary = Summarize(*recording);
