@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "collector/last_thread.h"
 #include "collector/log.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
@@ -34,12 +35,14 @@ constexpr int64_t kBlockedNs = 2 * kMillisecond;
 // along.
 constexpr int64_t kFlushNs = kSecond;
 // While CUPTI holds most of our buffers, mostly for threads that have ended.
-constexpr int64_t kScarceFlushNs = 50 * kMillisecond;
+constexpr int64_t kScarceFlushNs = 20 * kMillisecond;
 // Before CUDA 12.9, CUPTI crashes when it asks for a buffer and gets none.
 constexpr uint32_t kFirstVersionThatTakesNoBuffer = 27;
 // Between tries to begin, while another profiler has CUPTI.
 constexpr int64_t kTryNs = 2 * kSecond;
 constexpr size_t kRowsPerBatch = 16384;
+// For the rest when the program is over without a word.
+constexpr int64_t kLastDeadlineNs = 2 * kSecond;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
 constexpr int kClockTries = 10;
@@ -199,7 +202,14 @@ void Collector::Run() {
     }
     Collect();
     Seal();
-    if (status_due) next_status_ns = now_ns + kFlushNs;
+    if (status_due) {
+      next_status_ns = now_ns + kFlushNs;
+      // Then the C library ends the process when we return.
+      if (IsLastThread()) {
+        deadline_ns_ = now_ns + kLastDeadlineNs;
+        break;
+      }
+    }
     if (status_due || status_changed_) {
       if (capture_ != nullptr) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
@@ -209,7 +219,8 @@ void Collector::Run() {
     LogRefusal();
     ObeyDaemon();
     if (buffers_ != nullptr && buffers_->ok()) buffers_->KeepReady();
-    Sleep(link_.blocked() ? kBlockedNs : kTickNs);
+    bool scarce = buffers_ != nullptr && buffers_->scarce();
+    Sleep(link_.blocked() ? kBlockedNs : scarce ? kScarceFlushNs : kTickNs);
   }
   SendRest();
 }
