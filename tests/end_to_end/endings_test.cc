@@ -136,7 +136,7 @@ TEST_F(Endings, ByExecOfACudaProgramBeginAnotherInTheSameProcess) {
   std::ofstream(release) << "go on\n";
   EXPECT_EQ(program.Wait().status, 3);
   EXPECT_EQ(Rows().size(), before + 2);
-  ExpectWhole(program.pid(), 7);
+  EXPECT_EQ(Kernels(program.pid()), 7) << "of the second alone: it has the number now";
 }
 
 TEST_F(Endings, OfChildrenThatDoWithoutCudaAreNoneOfOurs) {
@@ -194,7 +194,9 @@ TEST_F(Endings, OfThousandsOfThreadsWithOpenRangesAreCountedToTheLast) {
   EXPECT_EQ(Count(pid, "operations", "left open") + Count(pid, "operations", "step") + lost,
             2000 + 2020);
   EXPECT_EQ(Count(pid, "operations", "open"), 1);
-  if (losses.empty()) EXPECT_EQ(Kernels(pid), 2020);
+  if (losses.empty()) {
+    EXPECT_EQ(Kernels(pid), 2020);
+  }
   EXPECT_GT(Kernels(pid), 0);
 }
 
