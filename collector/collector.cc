@@ -9,13 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "collector/last_thread.h"
+#include "collector/life_log.h"
 #include "collector/log.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
@@ -36,6 +35,8 @@ constexpr int64_t kBlockedNs = 2 * kMillisecond;
 constexpr int64_t kFlushNs = kSecond;
 // While CUPTI holds most of our buffers, mostly for threads that have ended.
 constexpr int64_t kScarceFlushNs = 20 * kMillisecond;
+// How long after a stop CUPTI is asked for records of work that still runs.
+constexpr int64_t kLongestDrainNs = 2000 * kMillisecond;
 // Before CUDA 12.9, CUPTI crashes when it asks for a buffer and gets none.
 constexpr uint32_t kFirstVersionThatTakesNoBuffer = 27;
 // Between tries to begin, while another profiler has CUPTI.
@@ -43,17 +44,11 @@ constexpr int64_t kTryNs = 2 * kSecond;
 constexpr size_t kRowsPerBatch = 16384;
 // For the rest when the program is over without a word.
 constexpr int64_t kLastDeadlineNs = 2 * kSecond;
+// Of that time, for what is left to say to a daemon that has not taken everything.
+constexpr int64_t kLastWordsNs = 100 * kMillisecond;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
 constexpr int kClockTries = 10;
-
-size_t Megabytes(const char* text, size_t otherwise) {
-  if (text == nullptr) return otherwise;
-  std::string_view view(text);
-  size_t value = 0;
-  auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  return error == std::errc() && end == view.data() + view.size() ? value : otherwise;
-}
 
 }  // namespace
 
@@ -68,18 +63,13 @@ MemoryLimits DivideMemory(size_t limit_bytes) {
           .registered_texts = part};
 }
 
-size_t MemoryLimitBytes() {
-  size_t megabytes = Megabytes(getenv("TP_BUFFER_MB"), 64);
-  return std::clamp<size_t>(megabytes, 4, 65536) << 20;
-}
-
 Collector::Collector(Options options)
     : options_(std::move(options)),
       limits_(DivideMemory(options_.memory_bytes)),
       strings_(limits_.strings),
       queue_(limits_.batches),
-      operations_(&strings_, &encoder_, &uncorrelated_, limits_.open_operations),
-      link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return MakeStatus(); }}) {
+      operations_(&strings_, &encoder_, &uncorrelated_, &reopened_, limits_.open_operations),
+      link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return EncodeStatus(Status()); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
@@ -89,8 +79,10 @@ Collector::Collector(Options options)
 }
 
 bool Collector::Start() {
+  // The ranges that there were since we were loaded are in the threads' buffers.
+  if (!options_.dormant) BeginCapturedTime(options_.loaded_ns);
   if (options_.dormant) {
-    if (!options_.unannounced) Prepare();
+    reason_ = "waits for `tpctl start`";
   } else if (options_.unannounced) {
     // Whoever is announced has the time to come first.
     WaitToBegin("CUDA has not begun in this process, or another library was loaded for it");
@@ -162,7 +154,7 @@ void* Collector::Main(void* self) {
     // Out of memory, most likely: the program needs it more than we do.
     Log(LogLevel::kError, error.what());
     ThreadOperationsList::Close();
-    if (collector->capture_ != nullptr) collector->capture_->End();
+    if (collector->capture_ != nullptr) collector->capture_->Abandon();
     collector->link_.Abandon();
   }
   pthread_mutex_lock(&collector->finished_lock_);
@@ -173,35 +165,27 @@ void* Collector::Main(void* self) {
 }
 
 void Collector::Run() {
+  LifeLog::Begin({.library = options_.library,
+                  .loaded_ns_ago = HostTimeNs() - options_.loaded_ns,
+                  .memory_bytes = options_.memory_bytes,
+                  .dormant = options_.dormant,
+                  .others_come_first = options_.priority == Capture::Priority::kOthers});
+  status_changed_ = true;
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
-  auto own_thread = static_cast<uint32_t>(
-      cupti_.SetThreadIdType != nullptr ? static_cast<uintptr_t>(gettid()) : pthread_self());
-  if (activities_ != nullptr) activities_->set_own_thread(own_thread);
+  LeaveOwnCallsOut();
   if (capture_ != nullptr && capture_->active()) LookForAnother();
-  int64_t last_flush_ns = HostTimeNs();
-  int64_t next_status_ns = last_flush_ns + kFlushNs;
+  last_flush_ns_ = HostTimeNs();
+  int64_t next_status_ns = last_flush_ns_ + kFlushNs;
   while (phase_ == Phase::kRunning) {
     int64_t now_ns = HostTimeNs();
     bool status_due = now_ns >= next_status_ns;
-    if (capture_ != nullptr && capture_->active()) {
-      bool scarce = buffers_->scarce() && now_ns >= last_flush_ns + kScarceFlushNs;
-      std::string reason;
-      if (uint32_t error = capture_->TakeApplicationError(); error != 0) {
-        Disable("external correlation failed with CUPTI error " + std::to_string(error));
-      } else if (status_due || scarce) {
-        last_flush_ns = now_ns;
-        if (!capture_->Flush(/*forced=*/false, &reason)) {
-          Disable(std::move(reason));
-        } else if (status_due) {
-          activities_->set_own_thread(own_thread);
-          LookForAnother();
-        }
-      }
-    } else if (state_ == State::kWaiting && now_ns >= next_try_ns_) {
-      BeginCapture(/*anyway=*/false);
-    }
+    FlushCupti(now_ns, status_due);
+    if (state_ == State::kWaiting && now_ns >= next_try_ns_) BeginCapture(/*anyway=*/false);
     Collect();
+    // Records that still come after a stop are read with the subscription.
+    if (capture_ != nullptr && stopped_ns_ == 0) capture_->LetGo();
     Seal();
+    LookAfterStop(now_ns);
     if (status_due) {
       next_status_ns = now_ns + kFlushNs;
       // Then the C library ends the process when we return.
@@ -211,16 +195,21 @@ void Collector::Run() {
       }
     }
     if (status_due || status_changed_) {
-      if (capture_ != nullptr) clock_ = capture_->ReadClock(kClockTries);
+      if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
+      if (IsLogged(LogLevel::kError)) {
+        life_log_.Look(cupti_, client_.get());
+        life_log_.Look(Status());
+      }
       status_changed_ = false;
     }
     link_.Pump(now_ns);
-    LogRefusal();
+    life_log_.Look(link_);
     ObeyDaemon();
-    if (buffers_ != nullptr && buffers_->ok()) buffers_->KeepReady();
-    bool scarce = buffers_ != nullptr && buffers_->scarce();
-    Sleep(link_.blocked() ? kBlockedNs : scarce ? kScarceFlushNs : kTickNs);
+    const bool is_capturing = state_ == State::kCapturing;
+    if (is_capturing) buffers_->KeepReady();
+    const bool is_scarce = is_capturing && buffers_->scarce();
+    Sleep(link_.blocked() ? kBlockedNs : is_scarce ? kScarceFlushNs : kTickNs);
   }
   SendRest();
 }
@@ -230,6 +219,12 @@ void Collector::Collect() {
     operations_.Read(&SealIfLargeCallback, this);
     uncorrelated_.Update(operations_, Capture::CuptiTimeNs());
   }
+  if (capture_ != nullptr) {
+    capture_->graph_nodes().ReadAll([this](const GraphNode& node) {
+      encoder_.AddGraphNode(node);
+      SealIfLarge();
+    });
+  }
   // Activities first: then the operations that they name are there as well.
   if (buffers_ != nullptr && activities_ != nullptr) {
     buffers_->ReadFilled([this](const FilledBuffer& buffer) {
@@ -238,15 +233,29 @@ void Collector::Collect() {
   }
   operations_.Read(&SealIfLargeCallback, this);
   operations_.SendOpen();
+  SendRangesAgain();
+}
+
+// Batches that were let go had begins and ends of ranges in them, and a daemon that has come anew
+// knows of no open range.
+void Collector::SendRangesAgain() {
+  const bool is_new_connection = link_.connections() > std::max<uint64_t>(connections_, 1);
+  connections_ = link_.connections();
+  if (queue_.TakeBeginsGone() || is_new_connection) operations_.SendOpenAgain();
+  for (const RangeEnd& end : queue_.TakeEnds()) encoder_.AddClosed(end.id, end.end_ns);
 }
 
 void Collector::CollectAll() {
   std::string reason;
-  if (capture_ != nullptr && !capture_->Flush(/*forced=*/false, &reason)) {
+  if (CuptiMayHoldRecords() && !capture_->Flush(/*forced=*/false, &reason)) {
     Disable(std::move(reason));
   }
   Collect();
   Seal();
+}
+
+bool Collector::CuptiMayHoldRecords() const {
+  return state_ == State::kCapturing || (capture_ != nullptr && !buffers_->all_free());
 }
 
 void Collector::SealIfLargeCallback(void* self) { static_cast<Collector*>(self)->SealIfLarge(); }
@@ -269,25 +278,102 @@ void Collector::ObeyDaemon() {
     link_.SendFlushDone(*token);
     link_.Pump(HostTimeNs());
   }
-  std::optional<bool> capture = link_.TakeCaptureRequest();
-  if (!capture.has_value()) return;
-  bool active = capture_ != nullptr && capture_->active();
-  if (*capture && !active) {
-    BeginCapture(/*anyway=*/true);
-  } else if (!*capture && (active || state_ == State::kWaiting)) {
-    if (active) {
-      CollectAll();
-      capture_->End();
-    }
-    waited_ns_ = WaitedNs();
-    waiting_since_ns_ = 0;
-    state_ = State::kDormant;
-    reason_ = "stopped";
-    status_changed_ = true;
+  if (std::optional<CaptureCommand> command = link_.TakeCaptureCommand(); command.has_value()) {
+    Obey(*command);
   }
 }
 
-// Finds CUPTI and makes what needs it. False, and nothing can be captured: the state says why.
+void Collector::Obey(const CaptureCommand& command) {
+  capture_token_ = command.token;
+  status_changed_ = true;
+  if (command.on && state_ != State::kCapturing) {
+    if (!is_wanted_) {
+      // What ended before is read now, and not told; what follows is told by its times.
+      operations_.Read(&SealIfLargeCallback, this);
+      BeginCapturedTime(HostTimeNs());
+    }
+    BeginCapture(/*anyway=*/true);
+    if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kFirstClockTries);
+  } else if (!command.on && is_wanted_) {
+    StopCapture();
+  }
+}
+
+void Collector::StopCapture() {
+  if (state_ == State::kCapturing) {
+    Collect();  // After it, it is known whose calls those of the open ranges are.
+    capture_->End();
+    stopped_ns_ = HostTimeNs();
+  }
+  EndCapturedTime();
+  waited_ns_ = WaitedNs();
+  waiting_since_ns_ = 0;
+  state_ = State::kDormant;
+  reason_ = "stopped by `tpctl stop`";
+  CollectAll();
+  LookAfterStop(HostTimeNs());
+}
+
+void Collector::BeginCapturedTime(int64_t start_ns) {
+  is_wanted_ = true;
+  operations_.BeginCapture(start_ns);
+  if (start_ns != options_.loaded_ns) {
+    lost_outside_ += ThreadOperationsList::lost() - lost_before_pause_;
+  }
+  if (recording_start_ns_ == 0) recording_start_ns_ = start_ns;
+}
+
+// After the last launch that is captured.
+void Collector::EndCapturedTime() {
+  is_wanted_ = false;
+  uncorrelated_.End(Capture::CuptiTimeNs());
+  operations_.EndCapture(HostTimeNs(), &SealIfLargeCallback, this);
+  lost_before_pause_ = ThreadOperationsList::lost();
+}
+
+void Collector::FlushCupti(int64_t now_ns, bool is_due) {
+  const bool is_capturing = state_ == State::kCapturing;
+  if (is_capturing) {
+    if (uint32_t error = capture_->TakeApplicationError(); error != 0) {
+      Disable("external correlation failed with CUPTI error " + std::to_string(error));
+      return;
+    }
+    const bool is_scarce = buffers_->scarce() && now_ns >= last_flush_ns_ + kScarceFlushNs;
+    if (!is_due && !is_scarce) return;
+  } else if (stopped_ns_ == 0) {
+    return;
+  }
+  last_flush_ns_ = now_ns;
+  std::string reason;
+  if (!capture_->Flush(/*forced=*/false, &reason)) {
+    Disable(std::move(reason));
+  } else if (is_capturing && is_due) {
+    LeaveOwnCallsOut();
+    LookForAnother();
+  }
+}
+
+// On the collector thread: its calls are not the program's.
+void Collector::LeaveOwnCallsOut() {
+  if (activities_ == nullptr) return;
+  activities_->set_own_thread(static_cast<uint32_t>(
+      cupti_.SetThreadIdType != nullptr ? static_cast<uintptr_t>(gettid()) : pthread_self()));
+}
+
+// After a stop CUPTI is asked until it has handed over what it held, or for so long: what then
+// still comes, comes when somebody asks for a table, capturing begins again or the process ends.
+void Collector::LookAfterStop(int64_t now_ns) {
+  if (stopped_ns_ == 0) return;
+  if (buffers_->all_free()) {
+    uncorrelated_.Forget();
+  } else if (now_ns - stopped_ns_ < kLongestDrainNs) {
+    return;
+  }
+  stopped_ns_ = 0;
+}
+
+// Finds CUPTI and makes what needs it: not before it is wanted, so that a dormant process does not
+// pay for it. False, and nothing can be captured: the state says why.
 bool Collector::Prepare() {
   if (capture_ != nullptr) return true;
   std::string reason;
@@ -304,8 +390,11 @@ bool Collector::Prepare() {
     return false;
   }
   buffers_ = std::move(buffers);
-  activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
-  capture_ = std::make_unique<Capture>(&cupti_, buffers_.get(), options_.priority);
+  client_ = std::make_unique<CuptiClient>(&cupti_);
+  activities_ = std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_,
+                                                 &uncorrelated_, &reopened_);
+  capture_ = std::make_unique<Capture>(client_.get(), buffers_.get(), options_.priority,
+                                       options_.activities);
   link_.SendHello();  // It tells CUPTI's version.
   return true;
 }
@@ -321,7 +410,9 @@ void Collector::BeginCapture(bool anyway) {
     case Capture::Begun::kYes:
       waited_ns_ = WaitedNs();
       waiting_since_ns_ = 0;
+      FollowActivities();
       uncorrelated_.Begin(Capture::CuptiTimeNs());
+      stopped_ns_ = 0;
       state_ = State::kCapturing;
       reason_.clear();
       status_changed_ = true;
@@ -344,7 +435,6 @@ void Collector::WaitToBegin(std::string reason) {
   state_ = State::kWaiting;
   reason_ = std::move(reason);
   status_changed_ = true;
-  Log(LogLevel::kWarning, reason_);
 }
 
 int64_t Collector::WaitedNs() const {
@@ -366,25 +456,26 @@ void Collector::LookForAnother() {
   }
 }
 
+// What the reader has to know of what is collected.
+void Collector::FollowActivities() {
+  activities_->set_leaves_out_chatty_calls(capture_->chatty_calls_come() &&
+                                           !capture_->collected().Has(Activity::kChatty));
+  status_changed_ = true;
+}
+
 void Collector::Disable(std::string reason) {
-  if (capture_ != nullptr) capture_->End();
+  if (capture_ != nullptr) capture_->Abandon();
+  if (state_ == State::kCapturing) uncorrelated_.End(Capture::CuptiTimeNs());
+  stopped_ns_ = 0;
   state_ = State::kDisabled;
   reason_ = std::move(reason);
   status_changed_ = true;
-  Log(LogLevel::kWarning, reason_);
-}
-
-// Nobody else can tell the user why the daemon knows nothing of this process.
-void Collector::LogRefusal() {
-  if (link_.refusal() == refusal_) return;
-  refusal_ = link_.refusal();
-  if (!refusal_.empty()) Log(LogLevel::kWarning, "no connection to the daemon: " + refusal_);
 }
 
 // At the process's end: everything, also what is not complete.
 void Collector::SendRest() {
   std::string reason;
-  if (capture_ != nullptr) capture_->Flush(/*forced=*/true, &reason);
+  if (CuptiMayHoldRecords()) capture_->Flush(/*forced=*/true, &reason);
   Collect();
   operations_.CloseAll(HostTimeNs());
   Seal();
@@ -392,11 +483,18 @@ void Collector::SendRest() {
   link_.Pump(HostTimeNs());
   link_.SendStatus();
   link_.SendGoodbye(GoodbyeReason::kExit);
+  bool has_given_up = false;
   while (HostTimeNs() < deadline_ns_) {
     link_.Pump(HostTimeNs());
     if (!link_.connected() || link_.settled()) break;
-    link_.WaitForDaemon(10);
+    if (!has_given_up && HostTimeNs() >= deadline_ns_ - kLastWordsNs) {
+      has_given_up = true;
+      link_.GiveUpUnsent();
+    } else {
+      link_.WaitForDaemon(10);
+    }
   }
+  LifeLog::End(Status(), link_.settled());
 }
 
 std::string Collector::MakeHello() {
@@ -410,15 +508,21 @@ std::string Collector::MakeHello() {
   return EncodeHello(fields);
 }
 
-std::string Collector::MakeStatus() {
+uint64_t Collector::LostRanges() const {
+  const uint64_t lost = is_wanted_ ? ThreadOperationsList::lost() : lost_before_pause_;
+  return lost - lost_outside_ + operations_.lost();
+}
+
+StatusFields Collector::Status() const {
   StatusFields fields;
   fields.state = state_;
   fields.reason = reason_;
-  fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull,
-                           ThreadOperationsList::lost() + operations_.lost()});
+  fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull, LostRanges()});
   if (capture_ != nullptr) {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
                              capture_->dropped() + buffers_->swallowed()});
+    fields.losses.push_back(
+        {EventKind::kGraphNode, LossCause::kOperationBufferFull, capture_->graph_nodes().lost()});
     fields.losses.push_back(
         {EventKind::kUnknown, LossCause::kUnreadable, activities_->unreadable()});
   }
@@ -433,8 +537,16 @@ std::string Collector::MakeStatus() {
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
   fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
                         operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
+                        (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
+  fields.activities =
+      ActivityWords(capture_ != nullptr ? capture_->collected() : options_.activities);
+  fields.capture_token = capture_token_;
+  fields.recording_start_ns = recording_start_ns_;
   fields.notes = options_.notes;
+  if (capture_ != nullptr) {
+    for (std::string& refusal : capture_->Refusals()) fields.notes.push_back(std::move(refusal));
+  }
   if (int64_t waited_ns = WaitedNs(); waited_ns > 0) {
     fields.notes.push_back("capturing had to wait for " +
                            std::to_string((waited_ns + kSecond - 1) / kSecond) +
@@ -447,6 +559,11 @@ std::string Collector::MakeStatus() {
                            " times): up to 3 s before that are "
                            "missing here, and what followed there");
   }
+  if (operations_.cut() > 0) {
+    fields.notes.push_back(std::to_string(operations_.cut()) +
+                           " ranges were open when capturing began or stopped: they count with the "
+                           "part that was captured");
+  }
   if (strings_.overflowed() > 0) {
     fields.notes.push_back("too many different names: " + std::to_string(strings_.overflowed()) +
                            " events have the name (other)");
@@ -455,7 +572,7 @@ std::string Collector::MakeStatus() {
     fields.notes.push_back("too many registered strings and domains: " +
                            std::to_string(RegisteredTextsLeftOut()) + " are called (other)");
   }
-  return EncodeStatus(fields);
+  return fields;
 }
 
 }  // namespace tp::collect

@@ -23,6 +23,7 @@
 #include "analyzer/serve/session_store.h"
 #include "proto/socket_path.h"
 #include "proto/version.h"
+#include "tools/standard_descriptors.h"
 
 namespace {
 
@@ -170,6 +171,7 @@ int Start(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tp::OccupyStandardDescriptors();
   try {
     return Start(argc, argv);
   } catch (const std::exception& error) {

@@ -1,4 +1,5 @@
-// Reads recordings made by others: PyTorch's (Kineto) traces and Nsight Systems' SQLite exports, plain or gzipped, told apart by what is in them.
+// Reads recordings made by others: PyTorch's (Kineto) traces and Nsight Systems' SQLite exports,
+// plain or gzipped, told apart by what is in them.
 #ifndef ANALYZER_IMPORT_IMPORT_H_
 #define ANALYZER_IMPORT_IMPORT_H_
 
@@ -9,11 +10,11 @@
 
 namespace tp {
 
-// InvalidArgument with one line if the file is no recording that is known; a broken one gives what it holds, and notes that say what
-// was left out.
+// InvalidArgument with one line if the file is no recording that is known; a broken one gives what
+// it holds, and notes that say what was left out.
 absl::StatusOr<WholeRecording> ImportFile(const std::string& path);
 
-// What each kind of file is read by. `path` may end with .gz.
+// What a kind of file is read by. `path` may end with .gz.
 absl::StatusOr<WholeRecording> ImportKineto(const std::string& path);
 absl::StatusOr<WholeRecording> ImportNsight(const std::string& path);
 

@@ -7,12 +7,14 @@
 #ifndef ANALYZER_MODEL_RECORDING_H_
 #define ANALYZER_MODEL_RECORDING_H_
 
+#include <array>
 #include <cstdint>
 
 namespace tp {
 
 // "No operation": all ones, not zero.
 inline constexpr uint64_t kNoOperation = ~uint64_t{0};
+inline constexpr int64_t kUnknownDuration = INT64_MIN;
 // End of a span that has not ended.
 inline constexpr int64_t kStillOpen = INT64_MAX;
 
@@ -26,16 +28,27 @@ enum class ActivityKind : char {
   kFill = 's',
   kRuntimeCall = 'r',
   kDriverCall = 'd',
+  kGraph = 'g',             // A launch of a graph as a whole, in place of what its nodes did.
+  kSynchronization = 'y',   // A wait: never device time.
+  kCompilation = 'j',       // At run time.
   kDeviceAnnotation = 'a',  // The image of a host annotation on the device: no work.
+  // Host time that went into profiling, or into what CUDA did unasked. Neither a call nor work.
+  kOverhead = 'v',
 };
 
 inline bool IsDeviceWork(ActivityKind kind) {
   return kind == ActivityKind::kKernel || kind == ActivityKind::kCopy ||
-         kind == ActivityKind::kFill;
+         kind == ActivityKind::kFill || kind == ActivityKind::kGraph;
 }
 
 inline bool IsHostCall(ActivityKind kind) {
   return kind == ActivityKind::kRuntimeCall || kind == ActivityKind::kDriverCall;
+}
+
+// Host time that is neither a call nor an operation.
+inline bool IsOtherHostTime(ActivityKind kind) {
+  return kind == ActivityKind::kSynchronization || kind == ActivityKind::kOverhead ||
+         kind == ActivityKind::kCompilation;
 }
 
 // A piece of host time with a name.
@@ -49,7 +62,9 @@ struct Span {
   SpanKind kind = SpanKind::kUserAnnotation;
   bool asynchronous = false;  // Has no place in the nesting of its thread.
   StringId shapes = 0;  // Canonical text of the list of shapes, "[[2, 3], []]"; 0: not recorded.
+  StringId dtypes = 0;  // JSON text of the list of the inputs' types, "["float", ""]"; 0: likewise.
   StringId stack = 0;   // Frames joined by '\n', innermost first; 0: not recorded.
+  StringId call_site = 0;  // "train.py:10"; 0: not recorded.
   int64_t output_bytes = 0;
   int64_t flops = 0;
   // Device time (inclusive) that the source itself gave for the span, where it has no device
@@ -58,26 +73,90 @@ struct Span {
   int64_t given_kernel_count = 0;
 };
 
-// A kernel, copy, fill, API call, or annotation on the device.
+enum class LaunchType : uint32_t { kRegular = 0, kCooperative = 1, kCooperativeDevices = 2 };
+
+// How a kernel was launched.
+struct LaunchConfiguration {
+  std::array<uint32_t, 3> grid{}, block{};  // All zero: not known.
+  std::array<uint32_t, 3> cluster{};        // In blocks; zero: without clusters, or not known.
+  uint32_t registers_per_thread = 0;
+  uint32_t static_shared_bytes = 0;
+  uint32_t dynamic_shared_bytes = 0;
+  uint32_t local_bytes_per_thread = 0;
+  LaunchType type = LaunchType::kRegular;
+
+  bool known() const { return block[0] != 0; }
+};
+
+// What the record of a kernel tells beyond what it was and when it ran.
+struct KernelLaunch {
+  LaunchConfiguration configuration;
+  int64_t queued_to_start_ns = kUnknownDuration;
+  int64_t submitted_to_start_ns = kUnknownDuration;
+};
+
+// What a kind of copy or memory beyond the range is kept as: nobody knows such numbers.
+inline constexpr uint8_t kNoKind = UINT8_MAX;
+inline uint8_t NarrowKind(uint64_t kind) {
+  return kind < kNoKind ? static_cast<uint8_t>(kind) : kNoKind;
+}
+
+// A kernel, copy, fill, graph, API call, other host time, or annotation on the device.
 struct DeviceActivity {
   ActivityKind kind = ActivityKind::kKernel;
+  // CUpti_ActivityMemcpyKind, or unified memory's (copy_kind.h); larger numbers are kNoKind.
+  uint8_t copy_kind = 0;
+  uint8_t source_memory = 0;  // CUpti_ActivityMemoryKind, likewise.
+  uint8_t destination_memory = 0;
+  int32_t device = 0;  // Host calls: -1.
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint64_t correlation = 0;           // 0 links nothing.
   uint64_t operation = kNoOperation;  // The record's own word for the span it belongs to.
   StringId name = 0;
-  int32_t device = 0;  // Host calls: -1.
   uint32_t context = 0;
   uint32_t stream = 0;
-  int64_t thread = 0;   // Host calls.
+  bool has_stream = true;  // Synchronizations: it is a stream that was waited for.
+  // Host calls. Device work: any thread of its process, where the source says whose it is.
+  int64_t thread = 0;
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;
-  uint32_t copy_kind = 0;      // CUpti_ActivityMemcpyKind.
-  uint32_t source_memory = 0;  // CUpti_ActivityMemoryKind.
-  uint32_t destination_memory = 0;
-  uint64_t value = 0;  // Fills.
+  uint64_t value = 0;       // Fills.
+  uint64_t graph_node = 0;  // 0: was not launched by a graph.
 };
+
+// wire::MemoryOperation's numbers.
+enum class MemoryOperation {
+  kUnknown = 0,
+  kAllocation = 1,
+  kRelease = 2,
+  kPoolCreation = 3,
+  kPoolDestruction = 4,
+  kPoolTrim = 5,
+};
+
+// Memory that CUDA allocated or freed for the program, or a pool of it made, ended or trimmed.
+// (What a framework says of its own allocator is a MemoryEvent of whole_recording.h.)
+struct MemoryChange {
+  int64_t time_ns = 0;
+  MemoryOperation operation = MemoryOperation::kUnknown;
+  uint32_t kind = 0;  // CUpti_ActivityMemoryKind.
+  uint64_t address = 0;
+  uint64_t bytes = 0;  // Releases: 0 if it is not known.
+  uint32_t device = 0;
+  bool from_pool = false;
+};
+
+// A node of a graph, as it was made.
+struct GraphNode {
+  uint64_t id = 0;
+  uint64_t operation = kNoOperation;  // In which it was captured or made.
+  uint64_t original = 0;              // The node that it is a copy of; 0: none.
+};
+
+// A whole recording has millions of them in memory.
+static_assert(sizeof(Span) < 100 && sizeof(DeviceActivity) < 100);
 
 }  // namespace tp
 

@@ -39,6 +39,18 @@ std::string KindWord(int event_kind) {
       return "driver_calls";
     case wire::LAUNCH_OPERATION:
       return "launch_operations";
+    case wire::GRAPH:
+      return "graphs";
+    case wire::SYNCHRONIZATION:
+      return "synchronizations";
+    case wire::MEMORY:
+      return "memory";
+    case wire::OVERHEAD:
+      return "overhead";
+    case wire::COMPILATION:
+      return "compilations";
+    case wire::GRAPH_NODE:
+      return "graph_nodes";
     default:
       return absl::StrCat("events of unknown kind ", event_kind);
   }
@@ -120,9 +132,22 @@ std::vector<query::Loss> LossAccount::Losses(bool ended) const {
     loss.set_cause(std::move(cause));
     loss.set_count(count);
   };
-  for (const auto& [what, count] : told_) add(what.first, CauseWord(what.second), count);
+  uint64_t found_again = found_again_;
+  const auto without_found = [&](int kind, uint64_t count) {
+    if (kind != wire::OPERATION) return count;
+    const uint64_t found = std::min(found_again, count);
+    found_again -= found;
+    return count - found;
+  };
+  const EventCounts& earlier = earlier_daemon_;
+  const uint64_t earlier_operations = without_found(wire::OPERATION, earlier[wire::OPERATION]);
+  for (const auto& [what, count] : told_) {
+    const auto [kind, cause] = what;
+    add(kind, CauseWord(cause), cause == wire::QUEUE_FULL ? without_found(kind, count) : count);
+  }
   for (int kind = 0; kind < wire::EventKind_ARRAYSIZE; ++kind) {
-    add(kind, CauseWord(wire::EARLIER_DAEMON), earlier_daemon_[kind]);
+    add(kind, CauseWord(wire::EARLIER_DAEMON),
+        kind == wire::OPERATION ? earlier_operations : earlier[kind]);
     if (!ended) continue;
     // Batches that were dropped from the queue were produced as well.
     const auto dropped = told_.find({kind, wire::QUEUE_FULL});

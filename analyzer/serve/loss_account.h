@@ -31,6 +31,8 @@ class LossAccount {
   bool IsNew(uint64_t sequence);
   // What a new batch held.
   void Received(const EventCounts& counts);
+  // Operations that were counted as lost, and came once more as they are still open.
+  void FoundAgain(uint64_t operations) { found_again_ += operations; }
   // The latest word of the collector; each replaces the one before.
   void Told(const wire::Status& status);
 
@@ -47,6 +49,7 @@ class LossAccount {
   EventCounts received_{};
   EventCounts produced_{};
   EventCounts earlier_daemon_{};
+  uint64_t found_again_ = 0;
   std::map<std::pair<int, int>, uint64_t> told_;  // By kind and cause.
   uint64_t oldest_sequence_ = 0;
   uint64_t last_sequence_ = 0;

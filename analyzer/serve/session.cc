@@ -12,6 +12,7 @@ namespace tp {
 namespace {
 
 constexpr int kMaxNotes = 16;
+constexpr int kMaxActivities = 64;
 constexpr size_t kMaxTextBytes = 4096;
 // What has happened may seem to lie ahead of this machine's clock by the error of comparing clocks.
 constexpr int64_t kClockToleranceNs = 60'000'000'000;
@@ -88,24 +89,36 @@ absl::Status Session::Add(const wire::Batch& batch) {
     losses_.IsNew(batch.sequence());
     return absl::OkStatus();
   }
+  uint64_t found_again = 0, id = 0;
+  for (const int64_t delta : batch.reopened().id_delta()) {
+    id += static_cast<uint64_t>(delta);
+    if (!summary_->HasSpan(id)) ++found_again;
+  }
   const absl::StatusOr<EventCounts> counts = DecodeBatch(batch, &names_, clock_, *summary_);
   if (!counts.ok()) return counts.status();
+  losses_.FoundAgain(found_again);
   losses_.IsNew(batch.sequence());
   losses_.Received(*counts);
   return absl::OkStatus();
 }
 
 void Session::Told(const wire::Status& status) {
-  last_told_ns_ = last_seen_ns_;
+  // A daemon that was held up reads it late. (Only while capturing is it stamped.)
+  const bool is_stamped = status.state() == wire::CAPTURING && status.clock().host_ns() > 0;
+  last_told_ns_ = is_stamped ? std::min(last_seen_ns_, status.clock().host_ns()) : last_seen_ns_;
   losses_.Told(status);
   clock_.Add(Reading(status.clock()));
   state_ = status.state();
+  if (status.recording_start_ns() > 0) summary_->SetRecordingStart(status.recording_start_ns());
   status_ = wire::Status();
   status_.set_reason(status.reason().substr(0, kMaxTextBytes));
   status_.set_collector_cpu_ns(status.collector_cpu_ns());
   status_.set_memory_bytes(status.memory_bytes());
   for (int i = 0; i < std::min(status.notes_size(), kMaxNotes); ++i) {
     status_.add_notes(status.notes(i).substr(0, kMaxTextBytes));
+  }
+  for (int i = 0; i < std::min(status.activities_size(), kMaxActivities); ++i) {
+    status_.add_activities(status.activities(i).substr(0, kMaxTextBytes));
   }
 }
 
@@ -185,13 +198,25 @@ query::Process Session::Describe() const {
     events->set_kind(KindWord(kind));
     events->set_count(losses_.received()[kind]);
   }
+  // What most processes have none of.
+  for (const int kind : {wire::GRAPH, wire::SYNCHRONIZATION, wire::MEMORY, wire::OVERHEAD,
+                         wire::COMPILATION, wire::GRAPH_NODE}) {
+    if (losses_.received()[kind] == 0) continue;
+    query::KindCount* events = process.add_events();
+    events->set_kind(KindWord(kind));
+    events->set_count(losses_.received()[kind]);
+  }
   for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
     *process.add_losses() = std::move(loss);
   }
   summary_->impossible().AddTo(process.mutable_losses());
+  process.set_more_may_be_lost(EndedWithoutGoodbye(ending));
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
+  for (const std::string& activity : status_.activities()) {
+    process.add_activities(Shown(activity));
+  }
   AddNotes(ending, &process);
   return process;
 }
@@ -207,11 +232,11 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
       process->add_notes(absl::StrCat(number, " ", absl::string_view(what.data(), what.size())));
     }
   };
-  if (ending != Ending::kNone && !goodbye_.has_value()) {
+  if (EndedWithoutGoodbye(ending)) {
     // What it did since was with CUPTI, which hands it over when the collector asks, or on its way.
     process->add_notes(absl::StrFormat(
-        "ended without a goodbye (a signal, _exit or exec): device work and calls of its last %.1f "
-        "s may be missing, and ranges of its last moment",
+        "ended without a goodbye (a signal, _exit, exec, or it was not listened to for 2 s): device "
+        "work and calls of its last %.1f s may be missing, and ranges of its last moment",
         std::max(static_cast<double>(last_seen_ns_ - last_told_ns_) / 1e9, 0.1)));
   }
   const LateRecords late = summary_->late();
@@ -225,7 +250,8 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
   const EventCounts& received = losses_.received();
   const bool has_cupti_times = received[wire::KERNEL] + received[wire::COPY] +
                                    received[wire::FILL] + received[wire::RUNTIME_CALL] +
-                                   received[wire::DRIVER_CALL] >
+                                   received[wire::DRIVER_CALL] + received[wire::GRAPH] +
+                                   received[wire::SYNCHRONIZATION] + received[wire::MEMORY] >
                                0;
   if (!clock_.known() && has_cupti_times) {
     process->add_notes(

@@ -252,11 +252,20 @@ uint64_t SpanSums::Sequence(SpanSlot span) const {
   return added_ - (static_cast<uint32_t>(added_) - spans_[span].sequence);
 }
 
-std::vector<SpanSlot> SpanSums::Kept() const {
-  std::vector<SpanSlot> kept(ended_.begin(), ended_.end());
-  kept.insert(kept.end(), open_.begin(), open_.end());
-  std::sort(kept.begin(), kept.end(),
-            [this](SpanSlot a, SpanSlot b) { return Sequence(a) < Sequence(b); });
+std::vector<SpanSums::KeptSpan> SpanSums::Kept(int64_t now_ns) const {
+  std::vector<KeptSpan> kept;
+  kept.reserve(ended_.size() + open_.size());
+  for (SpanSlot span : ended_) {
+    const int64_t duration_ns = nesting_.end_ns(span) - nesting_.start_ns(span);
+    kept.push_back(
+        {span, false, duration_ns, std::max<int64_t>(0, duration_ns - nesting_.covered_ns(span))});
+  }
+  for (const OpenSpan& open : Open(now_ns)) {
+    kept.push_back({open.span, true, open.duration_ns, open.self_cpu_ns});
+  }
+  std::sort(kept.begin(), kept.end(), [this](const KeptSpan& a, const KeptSpan& b) {
+    return Sequence(a.span) < Sequence(b.span);
+  });
   return kept;
 }
 

@@ -69,6 +69,7 @@ class SpanSums final : Nesting::Observer {
   // False: the end lies before the start; the span is kept, as one without length.
   bool Add(const Span& span);
   bool Close(uint64_t id, int64_t end_ns);
+  bool Has(uint64_t id) const { return Find(id) != kNoSpan; }
   // Work that belongs to `operation` from now on, also if that span is still to come.
   void AddWork(uint64_t operation, const DeviceWork& work);
   // Carries all that waits up to the spans around. To be called before sums are read.
@@ -77,12 +78,25 @@ class SpanSums final : Nesting::Observer {
   // As of the last MoveUp().
   const Groups<SpanGroupKey, SpanGroup>& groups() const { return groups_; }
   const Nesting& nesting() const { return nesting_; }
+  static constexpr uint32_t kNoGroup = UINT32_MAX;
+  // kNoGroup if no span with this id is kept.
+  uint32_t GroupOfOperation(uint64_t id) const {
+    const SpanSlot span = Find(id);
+    return span == kNoSpan ? kNoGroup : group(span);
+  }
   uint32_t group(SpanSlot span) const { return spans_[span].group; }
   SpanNumbers Numbers(SpanSlot span) const;
   // Place of the span among all that were added.
   uint64_t Sequence(SpanSlot span) const;
-  // The spans that are kept, in the order in which they came.
-  std::vector<SpanSlot> Kept() const;
+  // The spans that are kept, in the order in which they came; those that have not ended as if they
+  // ended now.
+  struct KeptSpan {
+    SpanSlot span;
+    bool is_open;
+    int64_t duration_ns;
+    int64_t self_cpu_ns;
+  };
+  std::vector<KeptSpan> Kept(int64_t now_ns) const;
 
   struct OpenSpan {
     SpanSlot span;

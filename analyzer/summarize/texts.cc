@@ -1,21 +1,8 @@
 #include "analyzer/summarize/texts.h"
 
-#include <array>
 #include <charconv>
 
 namespace tp {
-
-std::string_view CopyDirection(uint32_t copy_kind) {
-  static constexpr std::array<std::string_view, 11> kDirections = {
-      "unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-  return kDirections[copy_kind < kDirections.size() ? copy_kind : 0];
-}
-
-std::string_view MemoryKind(uint32_t memory_kind) {
-  static constexpr std::array<std::string_view, 8> kKinds = {
-      "", "pageable", "pinned", "device", "array", "managed", "device static", "managed static"};
-  return kKinds[memory_kind < kKinds.size() ? memory_kind : 0];
-}
 
 void ParseShapes(std::string_view text, google::protobuf::RepeatedPtrField<query::Shape>* shapes) {
   int depth = 0;

@@ -1,8 +1,7 @@
-// Numbers and texts of records as rows show them.
+// Texts of records as rows show them.
 #ifndef ANALYZER_SUMMARIZE_TEXTS_H_
 #define ANALYZER_SUMMARIZE_TEXTS_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,12 +9,6 @@
 #include "proto/query.pb.h"
 
 namespace tp {
-
-// "HtoD", ... of a CUpti_ActivityMemcpyKind; "unknown" of any other number.
-std::string_view CopyDirection(uint32_t copy_kind);
-
-// "pageable", ... of a CUpti_ActivityMemoryKind; "" of 0 and of any other number.
-std::string_view MemoryKind(uint32_t memory_kind);
 
 // Reads "[[2, 3], []]" as far as it is one. Blanks do not matter.
 void ParseShapes(std::string_view text, google::protobuf::RepeatedPtrField<query::Shape>* shapes);

@@ -26,14 +26,5 @@ TEST(Shapes, WhatIsNoneIsReadAsFarAsItGoes) {
   EXPECT_EQ(Again("]]]]"), "[]");
 }
 
-TEST(Copies, EveryDirectionAndAnUnknownOneHasAName) {
-  EXPECT_EQ(CopyDirection(1), "HtoD");
-  EXPECT_EQ(CopyDirection(10), "PtoP");
-  EXPECT_EQ(CopyDirection(0), "unknown");
-  EXPECT_EQ(CopyDirection(99), "unknown");
-  EXPECT_EQ(MemoryKind(2), "pinned");
-  EXPECT_EQ(MemoryKind(99), "");
-}
-
 }  // namespace
 }  // namespace tp

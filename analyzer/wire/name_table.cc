@@ -1,24 +1,15 @@
 #include "analyzer/wire/name_table.h"
 
-#include <algorithm>
-#include <string_view>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/model/copy_kind.h"
 
 namespace tp {
 namespace {
 
-constexpr std::array<std::string_view, 11> kCopyKinds = {
-    "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-constexpr std::array<std::string_view, 8> kMemoryKinds = {
-    "Unknown", "Pageable", "Pinned",        "Device",
-    "Array",   "Managed",  "Device Static", "Managed Static"};
-
-template <size_t size>
-absl::string_view Word(const std::array<std::string_view, size>& words, uint32_t number) {
-  const std::string_view word = words[number < size ? number : 0];
-  return {word.data(), word.size()};
-}
+// Graphs that are made again and again have numbers without end.
+constexpr size_t kMostGraphNames = 1 << 16;
 
 }  // namespace
 
@@ -60,26 +51,48 @@ absl::Status NameTable::Add(const wire::Strings& strings) {
 StringId NameTable::CopyName(uint32_t copy_kind, uint32_t source_memory,
                              uint32_t destination_memory) {
   // Kinds that nobody knows share the word, and so one entry.
-  if (copy_kind >= kCopyKinds.size()) copy_kind = 0;
-  if (source_memory >= kMemoryKinds.size()) source_memory = 0;
-  if (destination_memory >= kMemoryKinds.size()) destination_memory = 0;
+  if (copy_kind >= kCopyKinds) copy_kind = 0;
+  if (source_memory >= kMemoryKinds) source_memory = 0;
+  if (destination_memory >= kMemoryKinds) destination_memory = 0;
   const auto [place, inserted] =
       work_names_.try_emplace({copy_kind, source_memory, destination_memory}, 0);
   if (inserted) {
-    place->second = strings_->Intern(absl::StrCat("Memcpy ", Word(kCopyKinds, copy_kind), " (",
-                                                  Word(kMemoryKinds, source_memory), " -> ",
-                                                  Word(kMemoryKinds, destination_memory), ")"));
+    place->second = strings_->Intern(tp::CopyName(copy_kind, source_memory, destination_memory));
   }
   return place->second;
 }
 
 StringId NameTable::FillName(uint32_t memory) {
-  if (memory >= kMemoryKinds.size()) memory = 0;
+  if (memory >= kMemoryKinds) memory = 0;
   constexpr uint32_t kFill = UINT32_MAX;
   const auto [place, inserted] = work_names_.try_emplace({kFill, memory, 0}, 0);
   if (inserted) {
-    place->second = strings_->Intern(absl::StrCat("Memset (", Word(kMemoryKinds, memory), ")"));
+    place->second = strings_->Intern(tp::FillName(memory));
   }
+  return place->second;
+}
+
+StringId NameTable::GraphName(uint32_t graph_id) {
+  if (graph_names_.size() >= kMostGraphNames) graph_names_.clear();
+  const auto [place, inserted] = graph_names_.try_emplace(graph_id, 0);
+  if (inserted) {
+    const std::string name = absl::StrCat("CUDA graph ", graph_id);
+    const bool fits = limits_.bytes - text_bytes_ >= name.size();
+    if (fits) text_bytes_ += name.size();
+    if (!fits) ++left_out_;
+    place->second = fits ? strings_->Intern(name) : other_;
+  }
+  return place->second;
+}
+
+StringId NameTable::SynchronizationName(uint32_t type) {
+  static constexpr std::array<const char*, 5> kNames = {
+      "unknown synchronization", "event synchronize", "stream wait event", "stream synchronize",
+      "context synchronize"};
+  if (type >= kNames.size()) type = 0;
+  constexpr uint32_t kSynchronization = UINT32_MAX - 1;
+  const auto [place, inserted] = work_names_.try_emplace({kSynchronization, type, 0}, 0);
+  if (inserted) place->second = strings_->Intern(kNames[type]);
   return place->second;
 }
 

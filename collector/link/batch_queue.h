@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
@@ -28,11 +29,19 @@ class BatchQueue {
   // The daemon has all batches up to this one.
   void Acknowledge(uint64_t sequence);
 
+  // Lets go of what was not sent on this connection: nobody will come for it any more.
+  void GiveUpUnsent();
+
   // The connection is gone: what was not acknowledged will be sent again.
   void Rewind();
   // A daemon has said which of our batches it has: those that went before they were acknowledged,
   // and that it does not have, are lost.
   void Settle(uint64_t last_sequence);
+
+  // Ends of ranges that went with batches that were let go: to be sent again.
+  std::vector<RangeEnd> TakeEnds();
+  // Whether begins of ranges went with such a batch since the last call.
+  bool TakeBeginsGone();
 
   bool empty() const { return batches_.empty(); }
   bool all_sent() const { return sent_ == batches_.size(); }
@@ -50,10 +59,15 @@ class BatchQueue {
   };
 
   static size_t BytesOf(const EncodedBatch& batch);
+  void LetGoOldest();
+  void Acknowledge(std::deque<SentAndGone>* gone, uint64_t sequence);
 
   size_t limit_bytes_;
   std::deque<EncodedBatch> batches_;
-  std::deque<SentAndGone> sent_and_gone_;
+  std::deque<SentAndGone> sent_and_gone_;  // On this connection.
+  std::deque<SentAndGone> unsettled_;      // On earlier ones.
+  std::vector<RangeEnd> ends_;
+  bool begins_gone_ = false;
   size_t sent_ = 0;  // Of batches_, from the front.
   size_t bytes_ = 0;
   uint64_t next_sequence_ = 1;

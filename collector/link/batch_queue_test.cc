@@ -81,5 +81,52 @@ TEST(BatchQueue, ASentBatchThatHadToGoIsLostOnlyIfNoDaemonHasIt) {
   }
 }
 
+TEST(BatchQueue, WhatIsOnItsWayOnThisConnectionIsNotLost) {
+  BatchQueue queue(3000);
+  queue.Rewind();  // A connection begins: batches are sent before the daemon says what it has.
+  queue.Push(Batch(1, 1000));
+  queue.MarkSent();
+  queue.Push(Batch(2, 1000));
+  queue.Push(Batch(3, 1000));
+  ASSERT_EQ(queue.oldest_sequence(), 2u);
+  queue.Settle(/*last_sequence=*/0);
+  EXPECT_EQ(queue.dropped()[EventKind::kKernel], 0u);
+  queue.Acknowledge(1);
+  EXPECT_EQ(queue.acknowledged()[EventKind::kKernel], 1u);
+}
+
+TEST(BatchQueue, WhatIsGivenUpIsCountedAndWhatWasSentIsNot) {
+  BatchQueue queue(10'000);
+  for (uint64_t i = 1; i <= 4; ++i) queue.Push(Batch(i, 1000));
+  queue.MarkSent();
+  queue.MarkSent();
+  queue.GiveUpUnsent();
+  EXPECT_EQ(queue.dropped()[EventKind::kKernel], 3u + 4u);
+  EXPECT_TRUE(queue.all_sent());
+  queue.Acknowledge(2);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.bytes(), 0u);
+  EXPECT_EQ(queue.acknowledged()[EventKind::kKernel], 1u + 2u);
+}
+
+TEST(BatchQueue, BeginsAndEndsOfRangesThatGoAreHandedBack) {
+  BatchQueue queue(3000);
+  EncodedBatch with_begin = Batch(1, 1000);
+  with_begin.has_begins = true;
+  queue.Push(std::move(with_begin));
+  EncodedBatch with_end = Batch(2, 1000);
+  with_end.ends.push_back({7, 100});
+  queue.Push(std::move(with_end));
+  EXPECT_FALSE(queue.TakeBeginsGone());
+  queue.Push(Batch(3, 2000));
+  EXPECT_TRUE(queue.TakeBeginsGone());
+  EXPECT_FALSE(queue.TakeBeginsGone());
+  const std::vector<RangeEnd> ends = queue.TakeEnds();
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].id, 7u);
+  EXPECT_EQ(ends[0].end_ns, 100);
+  EXPECT_TRUE(queue.TakeEnds().empty());
+}
+
 }  // namespace
 }  // namespace tp::collect

@@ -25,6 +25,7 @@ namespace {
 // Field numbers of proto/wire.proto's FromCollector and FromDaemon.
 constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6;
 constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4;
+constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2;
 constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4, kWelcomeLastSequence = 5;
 
 constexpr std::string_view kMagic = "TPC1";
@@ -33,6 +34,8 @@ constexpr int64_t kReconnectNs = 500'000'000;
 constexpr int64_t kReconnectRefusedNs = 10'000'000'000;
 constexpr size_t kLongestCommand = 64 << 10;
 constexpr size_t kStringsPerMessage = 512 << 10;
+// More than the rest of a batch and what follows it.
+constexpr int kLastWordsSocketBytes = 4 << 20;
 // Programs may count on getting low descriptors in order.
 constexpr rlim_t kLowestDescriptor = 960;
 
@@ -113,12 +116,21 @@ void DaemonLink::SendFlushDone(uint64_t token) {
 
 void DaemonLink::SendGoodbye(GoodbyeReason reason) { goodbye_ = reason; }
 
+void DaemonLink::GiveUpUnsent() {
+  if (fd_ < 0 || !goodbye_.has_value()) return;
+  queue_->GiveUpUnsent();
+  SendStatus();
+  // As much as the system allows, which is at least twice what a socket has at first.
+  const int bytes = kLastWordsSocketBytes;
+  setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 std::optional<uint64_t> DaemonLink::TakeFlushRequest() {
   return std::exchange(flush_request_, std::nullopt);
 }
 
-std::optional<bool> DaemonLink::TakeCaptureRequest() {
-  return std::exchange(capture_request_, std::nullopt);
+std::optional<CaptureCommand> DaemonLink::TakeCaptureCommand() {
+  return std::exchange(capture_command_, std::nullopt);
 }
 
 void DaemonLink::Abandon() {
@@ -257,7 +269,8 @@ void DaemonLink::Handle(std::string_view message) {
         flush_request_ = VarintIn(content, 1);
         break;
       case kCapture:
-        capture_request_ = VarintIn(content, 1) != 0;
+        capture_command_ = {.on = VarintIn(content, kCaptureOn) != 0,
+                            .token = VarintIn(content, kCaptureToken)};
         break;
       default:
         break;  // Of a newer daemon.

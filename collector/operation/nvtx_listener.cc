@@ -20,7 +20,9 @@ const Domain* DomainOf(nvtxDomainHandle_t handle) {
 
 int PushText(const Domain* domain, const RangeText& text) {
   ThreadOperations* thread = ThreadOperations::Current();
-  return thread == nullptr ? NVTX_NO_PUSH_POP_TRACKING : thread->Push(domain, text);
+  if (thread != nullptr) return thread->Push(domain, text);
+  ThreadOperations::CountWithoutRoom();
+  return NVTX_NO_PUSH_POP_TRACKING;
 }
 
 int PopIn(const Domain* domain) {
@@ -30,7 +32,9 @@ int PopIn(const Domain* domain) {
 
 nvtxRangeId_t StartText(const Domain* domain, const RangeText& text) {
   ThreadOperations* thread = ThreadOperations::Current();
-  return thread == nullptr ? 0 : thread->Start(domain, text);
+  if (thread != nullptr) return thread->Start(domain, text);
+  ThreadOperations::CountWithoutRoom();
+  return 0;
 }
 
 void EndRange(nvtxRangeId_t id) {

@@ -68,11 +68,22 @@ ThreadOperations* ThreadOperations::Current() {
   if (__builtin_expect(reinterpret_cast<uintptr_t>(current) > kNone, 1)) {
     return ThreadOperationsList::closed_.load(std::memory_order_relaxed) ? nullptr : current;
   }
-  if (current != nullptr) {
-    ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
-    return nullptr;
-  }
+  if (current != nullptr) return nullptr;
   return ThreadOperationsList::Create();
+}
+
+uint64_t ThreadOperations::InnermostOfThisThread() {
+  const ThreadOperations* current = t_operations;
+  if (reinterpret_cast<uintptr_t>(current) <= kNone) return 0;
+  for (uint32_t i = current->depth_; i > 0; --i) {
+    if (current->stack_[i - 1].recorded) return current->stack_[i - 1].id;
+  }
+  return 0;
+}
+
+void ThreadOperations::CountWithoutRoom() {
+  if (ThreadOperationsList::closed_.load(std::memory_order_relaxed)) return;
+  ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain* domain,
@@ -259,7 +270,6 @@ ThreadOperations* ThreadOperationsList::Create() {
   if (memory == MAP_FAILED) {
     if (reserved) memory_.fetch_sub(reserved_bytes, std::memory_order_relaxed);
     t_operations = reinterpret_cast<ThreadOperations*>(kNone);
-    lost_.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   char* base = static_cast<char*>(memory);

@@ -39,6 +39,11 @@ class ThreadOperations {
   // The calling thread's; nullptr when the bound on memory is reached, or in a process that is not
   // collected from.
   static ThreadOperations* Current();
+  // Counts a range that begins on a thread that has none.
+  static void CountWithoutRoom();
+
+  // The innermost range that is open on the calling thread and recorded; 0: none.
+  static uint64_t InnermostOfThisThread();
 
   // Begins a range in the nesting of the thread; returns its depth within its domain, from 0 on.
   int Push(const Domain* domain, const RangeText& text);

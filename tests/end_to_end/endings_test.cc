@@ -71,6 +71,7 @@ class Endings : public testing::Test {
     EXPECT_EQ(Count(pid, "operations", "open"), 1);
     EXPECT_EQ(sandbox_.ProcessOf(pid)["losses"], Json::object());
     EXPECT_EQ(sandbox_.ProcessOf(pid)["state"], "gone");
+    EXPECT_EQ(sandbox_.ProcessOf(pid)["more_may_be_lost"], false);
     EXPECT_EQ(sandbox_.NotesOf(pid), "");
   }
 
@@ -107,6 +108,7 @@ TEST_F(Endings, WithoutAWordKeepWhatWasReadAndSaySo) {
     EXPECT_EQ(Kernels(program.pid()), 20);
     EXPECT_EQ(Count(program.pid(), "operations", "step"), 20);
     EXPECT_EQ(Count(program.pid(), "operations", "open"), 1);
+    EXPECT_EQ(sandbox_.ProcessOf(program.pid())["more_may_be_lost"], true);
     std::string notes = sandbox_.NotesOf(program.pid());
     EXPECT_NE(notes.find("ended without a goodbye"), std::string::npos) << notes;
     Result table = sandbox_.Tpctl({"table", "--pid", std::to_string(program.pid())});

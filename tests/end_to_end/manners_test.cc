@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -133,8 +135,36 @@ TEST(Manners, AKilledDaemonIsNotNoticedLaterEventsArriveAndLossesAreCounted) {
   EXPECT_GT(lost("kernels"), 0);
   EXPECT_EQ(kernels + lost("kernels"), kernels_done);
   EXPECT_EQ(fills + lost("fills"), done["fills"].get<long>());
-  EXPECT_EQ(ranges + lost("operations"), ranges_done)
-      << "a range that began before the daemon died and ended after it is no row";
+  EXPECT_EQ(ranges + lost("operations"), ranges_done);
+}
+
+TEST(Manners, ARangeThatIsOpenWhenTheDaemonIsReplacedIsKnownToTheNext) {
+  Sandbox sandbox;
+  sandbox.StartDaemon();
+  const std::string release = sandbox.folder() + "/release";
+  Program program = sandbox.Start(
+      {Sandbox::Built(kProgram), "--iterations", "20", "--hold", release}, sandbox.Traced());
+  ASSERT_TRUE(program.WaitForOut("holding"));
+  ASSERT_TRUE(sandbox.WaitForProcess(program.pid()));
+  const auto open_names = [&] {
+    std::set<std::string> names;
+    const Json table = sandbox.Table({"--view", "operations"});
+    for (const Json& row : table["rows"]) names.insert(row["name"].get<std::string>());
+    return names;
+  };
+  const std::set<std::string> before = open_names();
+  sandbox.KillDaemon();
+  sandbox.StartDaemon();
+  ASSERT_TRUE(sandbox.WaitForProcess(program.pid()));
+  std::set<std::string> after;
+  for (int tries = 0; tries < 100 && after.empty(); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    after = open_names();
+  }
+  ASSERT_FALSE(after.empty()) << "the new daemon knows of no open range";
+  for (const std::string& name : after) EXPECT_EQ(before.count(name), 1u) << name;
+  std::ofstream(release) << "go";
+  EXPECT_EQ(program.Wait().status, 0);
 }
 
 TEST(Manners, RangesOfAKilledProgramEndWhenItWasLastSeen) {
@@ -174,14 +204,30 @@ TEST(Manners, ADaemonThatReadsNothingHoldsNobodyUp) {
   EXPECT_EQ(result.err, "");
 }
 
-TEST(Manners, AStoppedDaemonLeavesAProgramThatEndsInPeace) {
-  Sandbox sandbox;
-  sandbox.StartDaemon();
-  kill(sandbox.daemon_pid(), SIGSTOP);
-  Result result = sandbox.Run({Sandbox::Built(kProgram)}, sandbox.Traced());
-  kill(sandbox.daemon_pid(), SIGCONT);
-  EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.err, "");
+TEST(Manners, AStoppedDaemonLeavesAProgramThatEndsInPeaceAndLearnsHowItEnded) {
+  for (const std::string iterations : {"10", "10000"}) {  // What the socket holds, and far more.
+    SCOPED_TRACE(iterations);
+    Sandbox sandbox;
+    sandbox.StartDaemon();
+    kill(sandbox.daemon_pid(), SIGSTOP);
+    Program program = sandbox.Start(
+        {Sandbox::Built(kProgram), "--threads", "4", "--iterations", iterations}, sandbox.Traced());
+    Result result = program.Wait();
+    kill(sandbox.daemon_pid(), SIGCONT);
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(result.err, "");
+    ASSERT_TRUE(sandbox.WaitForState(program.pid(), "gone"));
+    Json process = sandbox.ProcessOf(program.pid());
+    EXPECT_FALSE(process["more_may_be_lost"].get<bool>()) << sandbox.NotesOf(program.pid());
+    Json done = Json::parse(result.out);
+    long kernels = 0, lost = 0;
+    for (const auto& [name, count] : done["kernels"].items()) kernels += count.get<long>();
+    if (process["losses"].contains("kernels")) {
+      for (const Json& count : process["losses"]["kernels"]) lost += count.get<long>();
+    }
+    EXPECT_EQ(process["events"]["kernels"].get<long>() + lost, kernels);
+    EXPECT_EQ(lost > 0, iterations == "10000") << process;
+  }
 }
 
 }  // namespace

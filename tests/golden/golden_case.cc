@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
@@ -17,12 +18,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kData = "tests/golden/data";
-
-SummaryLimits NoLimits() {
-  SummaryLimits limits;
-  limits.spans = limits.correlations = limits.groups = limits.intervals = 1 << 28;
-  return limits;
-}
 
 std::string ShapesOf(const json& shapes) {
   std::string text;
@@ -79,24 +74,82 @@ std::optional<fs::path> RealCases() {
   return real;
 }
 
+ComparedBy WhoCompares(const std::string& call) {
+  for (const char* export_call :
+       {"EventList.export_chrome_trace", "EventList.export_stacks", "device_activities"}) {
+    if (call == export_call) return ComparedBy::kExports;
+  }
+  for (const char* table_call :
+       {"EventList.table", "EventList.key_averages(...).table", "EventList.key_averages",
+        "EventList.total_average", "EventList.function_events", "EventList.device_kernels",
+        "EventList.device_kernels(...).table"}) {
+    if (call == table_call) return ComparedBy::kTables;
+  }
+  ADD_FAILURE() << "no test compares the call " << call;
+  return ComparedBy::kTables;
+}
+
+std::vector<NamedColumns> RowsOf(const json& file) {
+  std::vector<NamedColumns> rows;
+  for (const json& values : file["rows"]) {
+    NamedColumns& row = rows.emplace_back();
+    for (size_t i = 0; i < values.size(); ++i) row[file["columns"][i]] = values[i];
+  }
+  return rows;
+}
+
+void CompareRow(const NamedColumns& actual, const NamedColumns& expected) {
+  for (const auto& [column, value] : expected) {
+    auto found = actual.find(column);
+    if (found == actual.end()) {
+      ADD_FAILURE() << "no test compares the column " << column;
+    } else if (value.is_number_float() && found->second.is_number()) {
+      const double number = value.get<double>();
+      EXPECT_NEAR(found->second.get<double>(), number, std::abs(number) * 1e-9) << column;
+    } else {
+      EXPECT_EQ(found->second, value) << column;
+    }
+  }
+}
+
+std::string TestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+std::vector<std::string> GoldenCase::ExpectedFiles() const {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder_ / "expected")) {
+    files.push_back("expected/" + entry.path().filename().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 GoldenCase::GoldenCase(const fs::path& folder) : folder_(folder) {
   json description = json::parse(ReadFile(folder / "case.json"));
   for (const json& output : description["outputs"]) {
-    outputs_.push_back({output["file"], output["call"], output.value("options", json::object()),
+    outputs_.push_back({output["file"], output["kind"], output["call"],
+                        output.value("options", json::object()),
                         output.value("list_with_flops", false)});
   }
   json input = json::parse(ReadFile(folder / description["input"].get<std::string>()));
   const json& records = input["gpu_activities"];
-  if (input["use_device"].is_string()) device_kind_ = input["use_device"];
+  if (input["use_device"].is_string()) recording_.device_kind = input["use_device"];
+  recording_.base_ns = input["base_ns"];
   ReadSpans(input["events"], std::any_of(records.begin(), records.end(), IsWork));
   ReadActivities(records);
+  ReadMemoryEvents(input["mem_events"]);
+  ReadSamples(input["samples"]);
   // Slots become positions.
   std::unordered_map<uint64_t, uint64_t> position;
-  for (size_t i = 0; i < spans_.size(); ++i) {
-    const json& slot = input["events"][i][13];
-    if (!slot.is_null()) position[slot.get<uint64_t>()] = i;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i]) position[*slots_[i]] = i;
   }
-  for (DeviceActivity& activity : activities_) {
+  for (DeviceActivity& activity : recording_.activities) {
     auto found = position.find(activity.operation);
     activity.operation = found == position.end() ? kNoOperation : found->second;
   }
@@ -105,15 +158,17 @@ GoldenCase::GoldenCase(const fs::path& folder) : folder_(folder) {
 void GoldenCase::ReadSpans(const json& events, bool has_device_work) {
   for (const json& event : events) {
     Span span;
-    span.id = spans_.size();
-    span.name = strings_.Intern(event[0].get_ref<const std::string&>());
+    span.id = recording_.spans.size();
+    span.name = Intern(event[0]);
     span.kind = static_cast<SpanKind>(event[1].get_ref<const std::string&>()[0]);
     span.start_ns = event[2];
     span.end_ns = event[3];
     span.thread = event[4];
-    if (!event[5].is_null()) span.shapes = strings_.Intern(ShapesOf(event[5]));
+    if (!event[5].is_null()) span.shapes = Intern(ShapesOf(event[5]));
+    if (!event[6].is_null()) span.dtypes = Intern(event[6].dump());
+    if (!event[7].is_null()) span.call_site = Intern(event[7]);
     if (!event[10].is_null()) {
-      span.stack = strings_.Intern(JoinFrames(event[10].get<std::vector<std::string>>()));
+      span.stack = Intern(JoinFrames(event[10].get<std::vector<std::string>>()));
     }
     if (event[9].is_number()) span.output_bytes = event[9];
     span.flops = event[12];
@@ -121,14 +176,16 @@ void GoldenCase::ReadSpans(const json& events, bool has_device_work) {
       span.given_device_ns = std::llround(event[8].get<double>() * 1e6);
       span.given_kernel_count = event[11];
     }
-    spans_.push_back(span);
+    recording_.spans.push_back(span);
+    slots_.push_back(event[13].is_null() ? std::nullopt
+                                         : std::optional<uint64_t>(event[13].get<uint64_t>()));
   }
 }
 
 void GoldenCase::ReadActivities(const json& records) {
   for (const json& record : records) {
     DeviceActivity activity;
-    activity.name = strings_.Intern(record[0].get_ref<const std::string&>());
+    activity.name = Intern(record[0]);
     activity.kind = static_cast<ActivityKind>(record[1].get_ref<const std::string&>()[0]);
     activity.start_ns = record[2];
     activity.end_ns = record[3];
@@ -139,17 +196,35 @@ void GoldenCase::ReadActivities(const json& records) {
     activity.thread = record[8];
     activity.cbid = record[9];
     activity.bytes = record[10];
-    activity.copy_kind = record[11];
+    activity.copy_kind = NarrowKind(record[11].get<uint64_t>());
     activity.value = record[12];
-    activities_.push_back(activity);
+    recording_.activities.push_back(activity);
   }
 }
 
-Summary GoldenCase::Summarized() const {
-  Summary summary(&strings_, NoLimits());
-  for (const Span& span : spans_) summary.AddSpan(span);
-  for (const DeviceActivity& activity : activities_) summary.AddActivity(activity);
-  return summary;
+void GoldenCase::ReadMemoryEvents(const json& events) {
+  for (const json& event : events) {
+    MemoryEvent memory;
+    memory.time_ns = event[0];
+    memory.address = event[1];
+    memory.bytes = event[2];
+    memory.allocated = event[3];
+    memory.on_device = event[4];
+    memory.device = event[5];
+    memory.stream = event[6];
+    memory.thread = event[7];
+    recording_.memory_events.push_back(memory);
+  }
+}
+
+void GoldenCase::ReadSamples(const json& samples) {
+  for (const json& event : samples) {
+    Sample sample;
+    sample.time_ns = event[0];
+    sample.thread = event[1];
+    sample.frames = Intern(JoinFrames(event[2].get<std::vector<std::string>>()));
+    recording_.samples.push_back(sample);
+  }
 }
 
 }  // namespace tp

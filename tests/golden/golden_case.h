@@ -5,19 +5,23 @@
 #define TESTS_GOLDEN_GOLDEN_CASE_H_
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analyzer/model/recording.h"
-#include "analyzer/model/string_table.h"
-#include "analyzer/summarize/summary.h"
+#include "analyzer/model/whole_recording.h"
+#include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 namespace tp {
 
 // The contents of a file, unpacked if its name ends with ".gz". Throws std::runtime_error.
 std::string ReadFile(const std::filesystem::path& path);
+
+// The real cases.
+inline const std::vector<std::string> kRealCases = {"alexnet",       "cpu_only",      "nccl",
+                                                    "ns_resolution", "sampled_rank0", "triton"};
 
 // Folders of the cases in data/, as "tiny/one_op", sorted.
 std::vector<std::string> MadeUpCases();
@@ -26,6 +30,22 @@ std::filesystem::path MadeUpCase(const std::string& name);
 // The folder of the real cases, if it is there.
 std::optional<std::filesystem::path> RealCases();
 
+// The tests that compare outputs, each all those of its calls.
+enum class ComparedBy { kTables, kExports };
+// Fails the test that asks for a call that none compares.
+ComparedBy WhoCompares(const std::string& call);
+
+// Rows of a file ("columns", "rows") by column name.
+using NamedColumns = std::map<std::string, nlohmann::json>;
+std::vector<NamedColumns> RowsOf(const nlohmann::json& file);
+
+// Compares a row's columns with those that are expected of it, of which large cases have only some.
+// A column that `actual` lacks fails. Fractions may differ by 1e-9 of their size.
+void CompareRow(const NamedColumns& actual, const NamedColumns& expected);
+
+// A test's name from that of a case.
+std::string TestName(const testing::TestParamInfo<std::string>& info);
+
 // One case's recording and what is expected of it.
 class GoldenCase {
  public:
@@ -33,33 +53,35 @@ class GoldenCase {
 
   struct Output {
     std::string file;
+    std::string kind;
     std::string call;
     nlohmann::json options;
     bool list_with_flops = false;
   };
   const std::vector<Output>& outputs() const { return outputs_; }
   std::string Expected(const Output& output) const { return ReadFile(folder_ / output.file); }
+  // The files in the folder of expected outputs, as outputs name them, sorted.
+  std::vector<std::string> ExpectedFiles() const;
 
-  // The recording, in the order of the file. Spans have their position as id.
-  const std::vector<Span>& spans() const { return spans_; }
-  const std::vector<DeviceActivity>& activities() const { return activities_; }
-  const StringTable& strings() const { return strings_; }
-  // "cuda", "xpu", or empty.
-  const std::string& device_kind() const { return device_kind_; }
-
-  // A summary with no bounds that was given all of it.
-  Summary Summarized() const;
+  // The recording, in the order of the file. Spans have their position as id; `slot` gives the
+  // number that the file names them by.
+  const WholeRecording& recording() const { return recording_; }
+  const std::vector<Span>& spans() const { return recording_.spans; }
+  const std::vector<DeviceActivity>& activities() const { return recording_.activities; }
+  const StringTable& strings() const { return *recording_.strings; }
+  std::optional<uint64_t> slot(size_t span) const { return slots_[span]; }
 
  private:
   void ReadSpans(const nlohmann::json& events, bool has_device_work);
   void ReadActivities(const nlohmann::json& records);
+  void ReadMemoryEvents(const nlohmann::json& events);
+  void ReadSamples(const nlohmann::json& samples);
+  StringId Intern(const std::string& text) { return recording_.strings->Intern(text); }
 
   std::filesystem::path folder_;
   std::vector<Output> outputs_;
-  StringTable strings_;
-  std::vector<Span> spans_;
-  std::vector<DeviceActivity> activities_;
-  std::string device_kind_;
+  WholeRecording recording_;
+  std::vector<std::optional<uint64_t>> slots_;  // By position of the span.
 };
 
 }  // namespace tp

@@ -1,17 +1,19 @@
 // Every golden case's tables and numbers, compared with what comes out of the analyzer.
 //
-// Compared: all calls of EventList.table, key_averages(...).table, key_averages, total_average,
-// function_events (but the columns parent and children, which rows do not carry), device_kernels
-// and its tables, and the errors of these. Not compared here: export_chrome_trace, export_stacks
-// and device_activities.
+// Compared: the calls of EventList.table, key_averages(...).table, key_averages, total_average,
+// function_events, device_kernels and its tables, and the errors of these. exports_test compares
+// the others.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
-#include <set>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_format.h"
 #include "analyzer/present/table.h"
 #include "analyzer/summarize/summary.h"
+#include "analyzer/summarize/whole_summary.h"
 #include "gtest/gtest.h"
 #include "tests/golden/golden_case.h"
 
@@ -19,9 +21,6 @@ namespace tp {
 namespace {
 
 using nlohmann::json;
-
-const std::set<std::string> kNotComparedHere = {"EventList.export_chrome_trace",
-                                                "EventList.export_stacks", "device_activities"};
 
 std::optional<int> Width(const json& options, const char* name, int standard) {
   if (!options.contains(name)) return standard;
@@ -49,24 +48,6 @@ absl::StatusOr<TextOptions> TextOptionsFrom(const json& options, int64_t row_lim
   return text;
 }
 
-// Compares a row with the columns that are given of it: large cases give only some.
-class RowExpectation {
- public:
-  explicit RowExpectation(const std::map<std::string, json>& columns) : columns_(columns) {}
-  ~RowExpectation() { EXPECT_GE(compared_, 5) << "hardly a column is known"; }
-
-  void Column(const std::string& name, const json& value) {
-    auto column = columns_.find(name);
-    if (column == columns_.end()) return;
-    ++compared_;
-    EXPECT_EQ(column->second, value) << name;
-  }
-
- private:
-  const std::map<std::string, json>& columns_;
-  int compared_ = 0;
-};
-
 // The first line that differs, as it is and as it should be: whole tables would be too much to
 // read.
 std::string FirstDifference(const std::string& actual, const std::string& expected) {
@@ -86,9 +67,13 @@ std::string FirstDifference(const std::string& actual, const std::string& expect
 class Comparison {
  public:
   explicit Comparison(const std::filesystem::path& folder)
-      : golden_(folder), summary_(golden_.Summarized()) {}
+      : golden_(folder), summary_(Summarize(golden_.recording())) {}
 
   void CompareAll() {
+    std::vector<std::string> files;
+    for (const GoldenCase::Output& output : golden_.outputs()) files.push_back(output.file);
+    std::sort(files.begin(), files.end());
+    EXPECT_EQ(files, golden_.ExpectedFiles());
     for (const GoldenCase::Output& output : golden_.outputs()) {
       SCOPED_TRACE(output.file);
       Compare(output);
@@ -106,7 +91,8 @@ class Comparison {
     options.top_level = top_level;
     const Summary* summary = &summary_;
     query::Table table = Tabulate({&summary, 1}, options, 0);
-    if (!golden_.device_kind().empty()) table.set_device_kind(golden_.device_kind());
+    if (!golden_.recording().device_kind.empty())
+      table.set_device_kind(golden_.recording().device_kind);
     return table;
   }
 
@@ -145,70 +131,125 @@ class Comparison {
 
   void Compare(const GoldenCase::Output& output) {
     const std::string& call = output.call;
-    if (kNotComparedHere.count(call) > 0) return;
-    if (output.file.ends_with("errors.json")) {
+    if (output.kind == "errors") {
       CompareErrors(json::parse(golden_.Expected(output)));
+    } else if (WhoCompares(call) != ComparedBy::kTables) {
+      return;
     } else if (call.ends_with("table")) {
       absl::StatusOr<std::string> text = Text(call, output.options, output.list_with_flops);
       ASSERT_TRUE(text.ok()) << text.status();
       EXPECT_EQ(FirstDifference(*text, golden_.Expected(output)), "");
     } else if (call == "EventList.key_averages") {
-      query::Table table = Rows(query::OPERATIONS, output.options);
-      json expected = json::parse(golden_.Expected(output));
       bool with_flops = output.options.value("with_flops", false);
-      EXPECT_DOUBLE_EQ(expected["self_cpu_time_total"].get<double>(),
-                       table.self_cpu_time_total_ns() / 1000.0);
-      EXPECT_EQ(expected["total_ns"].get<int64_t>(), TotalRow(table).cpu_time_total_ns());
-      CompareGroups(expected, table.operations(), with_flops);
+      CompareAverages(json::parse(golden_.Expected(output)),
+                      Rows(query::OPERATIONS, output.options), with_flops);
     } else if (call == "EventList.total_average") {
-      google::protobuf::RepeatedPtrField<query::OperationRow> rows;
-      *rows.Add() = TotalRow(Rows(query::OPERATIONS));
-      CompareGroups(json::parse(golden_.Expected(output)), rows, output.list_with_flops);
+      query::Table table = Rows(query::OPERATIONS);
+      query::OperationRow total = TotalRow(table);
+      *table.mutable_operations()->Add() = total;
+      table.mutable_operations()->DeleteSubrange(0, table.operations_size() - 1);
+      table.clear_device_kind();
+      CompareGroups(RowsOf(json::parse(golden_.Expected(output))), table,
+                    total.self_cpu_time_total_ns(), output.list_with_flops);
     } else if (call == "EventList.function_events") {
-      CompareSpans(json::parse(golden_.Expected(output)));
-    } else if (call == "EventList.device_kernels") {
-      CompareKernels(json::parse(golden_.Expected(output)), output.options);
+      CompareSpans(RowsOf(json::parse(golden_.Expected(output))));
     } else {
-      FAIL() << "a call that this test does not know: " << call;
+      CompareKernels(json::parse(golden_.Expected(output)), output.options);
     }
   }
 
-  // Rows by column name.
-  static std::vector<std::map<std::string, json>> ByColumn(const json& expected) {
-    std::vector<std::map<std::string, json>> rows;
-    for (const json& values : expected["rows"]) {
-      std::map<std::string, json>& row = rows.emplace_back();
-      for (size_t i = 0; i < values.size(); ++i) row[expected["columns"][i]] = values[i];
-    }
-    return rows;
+  static void CompareAverages(const json& expected, const query::Table& table, bool with_flops) {
+    const query::OperationRow total = TotalRow(table);
+    const int64_t flops = with_flops ? total.flops() : 0;
+    CompareRow({{"has_gpu", total.device_time_total_ns() != 0},
+                {"with_flops", with_flops},
+                {"has_flops", flops != 0},
+                {"total_ns", total.cpu_time_total_ns()},
+                {"total_cuda_us", Us(total.device_time_total_ns())},
+                {"total_flops", flops},
+                {"self_cpu_time_total", Us(table.self_cpu_time_total_ns())},
+                {"cpu_time_total", Us(total.cpu_time_total_ns())}},
+               FactsOf(expected));
+    CompareGroups(RowsOf(expected), table, total.cpu_time_total_ns(), with_flops);
   }
 
-  static void CompareGroups(const json& expected,
-                            const google::protobuf::RepeatedPtrField<query::OperationRow>& rows,
-                            bool with_flops) {
-    auto groups = ByColumn(expected);
-    ASSERT_EQ(groups.size(), static_cast<size_t>(rows.size()));
-    for (int i = 0; i < rows.size(); ++i) {
+  static void CompareGroups(const std::vector<NamedColumns>& expected, const query::Table& table,
+                            int64_t whole_ns, bool with_flops) {
+    ASSERT_EQ(expected.size(), static_cast<size_t>(table.operations_size()));
+    for (int i = 0; i < table.operations_size(); ++i) {
       SCOPED_TRACE(i);
-      const query::OperationRow& row = rows[i];
-      RowExpectation expect(groups[i]);
-      expect.Column("name", row.name());
-      expect.Column("kind", row.kind());
-      expect.Column("count", row.count());
-      expect.Column("total_ns", row.cpu_time_total_ns());
-      expect.Column("min_ns", row.cpu_time_min_ns());
-      expect.Column("max_ns", row.cpu_time_max_ns());
-      expect.Column("self_ns", row.self_cpu_time_total_ns());
-      expect.Column("cuda_ns", row.device_time_total_ns());
-      expect.Column("self_cuda_ns", row.self_device_time_total_ns());
-      expect.Column("kernel_count", row.kernel_count());
-      expect.Column("output_bytes", row.output_bytes());
-      expect.Column("nested_output_bytes", row.nested_output_bytes());
-      expect.Column("flops", with_flops ? row.flops() : 0);
-      expect.Column("is_async", row.asynchronous());
-      expect.Column("input_shapes", Shapes(row));
-      expect.Column("stack", Stack(row));
+      const query::OperationRow& row = table.operations(i);
+      NamedColumns columns =
+          GroupColumns(row.name(), row.kind(), row.count(), row.cpu_time_total_ns(),
+                       row.cpu_time_min_ns(), row.cpu_time_max_ns(), row.self_cpu_time_total_ns(),
+                       row.device_time_total_ns(), row.self_device_time_total_ns());
+      columns["self_pct"] =
+          whole_ns == 0 ? 0.0 : Us(row.self_cpu_time_total_ns()) * 100.0 / Us(whole_ns);
+      columns["kernel_count"] = row.kernel_count();
+      columns["output_bytes"] = row.output_bytes();
+      columns["nested_output_bytes"] = row.nested_output_bytes();
+      columns["flops"] = with_flops ? row.flops() : 0;
+      columns["is_async"] = row.asynchronous();
+      columns["input_shapes"] = Shapes(row);
+      columns["stack"] = Stack(row);
+      columns["use_device"] = DeviceKind(table);
+      CompareRow(columns, expected[i]);
     }
+  }
+
+  // What groups of operations and of device work have in common.
+  static NamedColumns GroupColumns(const std::string& name, const std::string& kind, int64_t count,
+                                   int64_t total_ns, int64_t min_ns, int64_t max_ns,
+                                   int64_t self_ns, int64_t device_ns, int64_t self_device_ns) {
+    const double average_ns =
+        count == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(count);
+    const double device_average = count == 0 ? 0 : Us(device_ns) / static_cast<double>(count);
+    return {{"name", name},
+            {"key", name},
+            {"kind", kind},
+            {"count", count},
+            {"total_ns", total_ns},
+            {"avg_ns", average_ns},
+            {"min_ns", min_ns},
+            {"max_ns", max_ns},
+            {"self_ns", self_ns},
+            {"cuda_ns", device_ns},
+            {"cuda_us", Us(device_ns)},
+            {"self_cuda_ns", self_device_ns},
+            {"self_cuda_us", Us(self_device_ns)},
+            {"cpu_parent", nullptr},
+            {"device_type", "CPU"},
+            {"avg_us", average_ns / 1000.0},
+            {"min_us", Us(min_ns)},
+            {"max_us", Us(max_ns)},
+            {"self_us", Us(self_ns)},
+            {"total_us", Us(total_ns)},
+            {"cpu_time", average_ns / 1000.0},
+            {"cpu_time_total", Us(total_ns)},
+            {"self_cpu_time_total", Us(self_ns)},
+            {"self_cuda_time_total", Us(self_device_ns)},
+            {"cuda_time_total", Us(device_ns)},
+            {"device_time_total", Us(device_ns)},
+            {"self_device_time_total", Us(self_device_ns)},
+            {"device_time", device_average},
+            {"repr", absl::StrFormat("<FunctionEventAvg key=%s self_cpu_time=%.2fus "
+                                     "cpu_time=%.2fus count=%d>",
+                                     name, Us(self_ns), Us(total_ns), count)}};
+  }
+
+  static double Us(int64_t ns) { return static_cast<double>(ns) / 1000.0; }
+
+  // The facts of a whole table.
+  static NamedColumns FactsOf(const json& file) {
+    NamedColumns facts;
+    for (const auto& [key, value] : file.items()) {
+      if (key != "columns" && key != "rows") facts[key] = value;
+    }
+    return facts;
+  }
+
+  static json DeviceKind(const query::Table& table) {
+    return table.device_kind().empty() ? json() : json(table.device_kind());
   }
 
   static json Shapes(const query::OperationRow& row) {
@@ -226,29 +267,68 @@ class Comparison {
     return stack;
   }
 
-  void CompareSpans(const json& expected) {
-    auto spans = ByColumn(expected);
+  void CompareSpans(const std::vector<NamedColumns>& expected) {
     query::Table table = Rows(query::SPANS);
-    ASSERT_EQ(spans.size(), static_cast<size_t>(table.operations_size()));
+    const std::vector<SpanSummary> spans = summary_.Spans(0);
+    ASSERT_EQ(expected.size(), static_cast<size_t>(table.operations_size()));
+    ASSERT_EQ(expected.size(), spans.size());
+    const std::vector<json> children = ChildrenInOrder(spans);
     for (int i = 0; i < table.operations_size(); ++i) {
       SCOPED_TRACE(i);
       const query::OperationRow& row = table.operations(i);
-      RowExpectation expect(spans[i]);
-      expect.Column("index", row.first_seen());
-      expect.Column("name", row.name());
-      expect.Column("kind", row.kind());
-      expect.Column("tid", row.thread_id());
-      expect.Column("start_ns", row.start_ns());
-      expect.Column("end_ns", row.start_ns() + row.cpu_time_total_ns());
-      expect.Column("count", row.count());
-      expect.Column("is_async", row.asynchronous());
-      expect.Column("self_ns", row.self_cpu_time_total_ns());
-      expect.Column("device_ns", row.device_time_total_ns());
-      expect.Column("self_cuda_ns", row.self_device_time_total_ns());
-      expect.Column("output_bytes", row.output_bytes());
-      expect.Column("nested_output_bytes", row.nested_output_bytes());
-      expect.Column("flops", row.flops());
+      const uint64_t parent = spans[i].parent;
+      const std::optional<uint64_t> slot = golden_.slot(i);
+      CompareRow({{"index", row.first_seen()},
+                  {"name", row.name()},
+                  {"kind", row.kind()},
+                  {"tid", row.thread_id()},
+                  {"slot_id", slot ? json(*slot) : json()},
+                  {"start_ns", row.start_ns()},
+                  {"end_ns", row.start_ns() + row.cpu_time_total_ns()},
+                  {"parent", parent == kNoOperation ? json() : json(parent)},
+                  {"children", children[i]},
+                  {"count", row.count()},
+                  {"scope", row.kind() == "b" ? 1 : 0},
+                  {"device_type", "CPU"},
+                  {"is_async", row.asynchronous()},
+                  {"use_device", DeviceKind(table)},
+                  {"self_ns", row.self_cpu_time_total_ns()},
+                  {"gpu_ns", row.device_time_total_ns()},
+                  {"self_cuda_ns", row.self_device_time_total_ns()},
+                  {"device_ns", row.device_time_total_ns()},
+                  {"output_bytes", row.output_bytes()},
+                  {"nested_output_bytes", row.nested_output_bytes()},
+                  {"flops", row.flops()},
+                  {"cpu_time", Us(row.cpu_time_total_ns())},
+                  {"cpu_time_total", Us(row.cpu_time_total_ns())},
+                  {"self_cpu_time_total", Us(row.self_cpu_time_total_ns())},
+                  {"cuda_time_total", Us(row.device_time_total_ns())},
+                  {"self_cuda_time_total", Us(row.self_device_time_total_ns())},
+                  {"device_time_total", Us(row.device_time_total_ns())},
+                  {"self_device_time_total", Us(row.self_device_time_total_ns())},
+                  {"device_time", Us(row.device_time_total_ns())},
+                  {"repr", absl::StrFormat("<FunctionEvent %s %.2fus>", row.name(),
+                                           Us(row.cpu_time_total_ns()))}},
+                 expected[i]);
     }
+  }
+
+  // Of each span the positions of its children, in order of start.
+  std::vector<json> ChildrenInOrder(const std::vector<SpanSummary>& spans) const {
+    std::vector<std::vector<size_t>> children(spans.size());
+    for (size_t i = 0; i < spans.size(); ++i) {
+      if (spans[i].parent != kNoOperation) children[spans[i].parent].push_back(i);
+    }
+    std::vector<json> lists;
+    for (std::vector<size_t>& list : children) {
+      std::stable_sort(list.begin(), list.end(), [this](size_t a, size_t b) {
+        const std::vector<Span>& all = golden_.recording().spans;
+        if (all[a].start_ns != all[b].start_ns) return all[a].start_ns < all[b].start_ns;
+        return all[a].end_ns > all[b].end_ns;
+      });
+      lists.push_back(list);
+    }
+    return lists;
   }
 
   void CompareKernels(const json& expected, const json& options) {
@@ -256,29 +336,35 @@ class Comparison {
     if (options.contains("sort_by")) {
       ASSERT_TRUE(SortRows(options["sort_by"].get<std::string>(), &table).ok());
     }
-    auto kernels = ByColumn(expected);
+    const std::vector<NamedColumns> kernels = RowsOf(expected);
     ASSERT_EQ(kernels.size(), static_cast<size_t>(table.kernels_size()));
     int64_t total_ns = 0;
     for (int i = 0; i < table.kernels_size(); ++i) {
       SCOPED_TRACE(i);
       const query::WorkRow& row = table.kernels(i);
-      RowExpectation expect(kernels[i]);
-      expect.Column("name", row.name());
-      expect.Column("kind", row.kind());
-      expect.Column("count", row.count());
-      expect.Column("total_ns", row.total_ns());
-      expect.Column("min_ns", row.min_ns());
-      expect.Column("max_ns", row.max_ns());
+      NamedColumns columns =
+          GroupColumns(row.name(), row.kind(), row.count(), row.total_ns(), row.min_ns(),
+                       row.max_ns(), 0, row.total_ns(), row.total_ns());
+      for (const char* none : {"self_pct", "output_bytes", "nested_output_bytes", "flops"}) {
+        columns[none] = 0;
+      }
+      columns["is_async"] = false;
+      columns["kernel_count"] = row.count();
+      for (const char* none : {"input_shapes", "stack", "use_device"}) columns[none] = nullptr;
+      CompareRow(columns, kernels[i]);
       total_ns += row.total_ns();
     }
-    EXPECT_EQ(expected["total_ns"], total_ns);
-    EXPECT_EQ(expected["total_ns"], table.device_time_total_ns());
+    EXPECT_EQ(total_ns, table.device_time_total_ns());
+    CompareRow({{"total_ns", total_ns},
+                {"total_cuda_us", Us(total_ns)},
+                {"total_average", Us(total_ns) / 1000.0}},
+               FactsOf(expected));
   }
 
   void CompareErrors(const json& errors) {
     for (const json& error : errors) {
       std::string call = error["call"];
-      if (kNotComparedHere.count(call) > 0) continue;
+      if (WhoCompares(call) != ComparedBy::kTables) continue;
       absl::StatusOr<std::string> text = Text(call, error["options"], false);
       ASSERT_FALSE(text.ok()) << error;
       EXPECT_EQ(std::string(text.status().message()).rfind(error["message"].get<std::string>(), 0),
@@ -290,14 +376,6 @@ class Comparison {
   GoldenCase golden_;
   Summary summary_;
 };
-
-std::string TestName(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  for (char& c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return name;
-}
 
 class MadeUp : public testing::TestWithParam<std::string> {};
 
@@ -316,10 +394,7 @@ TEST_P(Real, TablesAreAsExpected) {
   Comparison(*cases / GetParam()).CompareAll();
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, Real,
-                         testing::Values("alexnet", "cpu_only", "nccl", "ns_resolution",
-                                         "sampled_rank0", "triton"),
-                         TestName);
+INSTANTIATE_TEST_SUITE_P(Golden, Real, testing::ValuesIn(kRealCases), TestName);
 
 }  // namespace
 }  // namespace tp

@@ -88,7 +88,10 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   AddRunCommand(&app, &traced, &action);
   AddTopCommand(&app, &action);
   AddTableCommand(&app, &action);
+  AddExportCommand(&app, &action);
+  AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);
+  AddCaptureCommands(&app, &action);
   AddDaemonCommand(&app, &action);
   AddCompletionCommand(&app, &action);
 

@@ -128,7 +128,8 @@ absl::Status PrintSummary(pid_t command, int64_t start_ns, std::ostream& errors)
       OurProcesses(&*client, command, start_ns);
   if (!processes.ok()) return processes.status();
   if (processes->empty()) {
-    errors << "tpctl: nothing was captured: the command made no CUDA call\n";
+    errors << "tpctl: nothing was captured: the command made no CUDA call, or ended before it could send "
+              "any (abort, _exit, a signal)\n";
     return absl::OkStatus();
   }
   size_t printed = 0;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/present/command.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/present/table.h"
 #include "tools/control/advice.h"
 #include "tools/control/quantity.h"
@@ -53,10 +54,11 @@ Line TopLine(const ScreenState& state, int width) {
   Line left = {{" tpctl top", Tone::kBar}};
   std::string right;
   if (state.current) {
-    left.push_back({"  " + state.current->time_of_day, Tone::kBar});
+    left.push_back({"  " + EscapeForTerminal(state.current->source), Tone::kBar});
     const query::Daemon& daemon = state.current->daemon;
-    right = absl::StrFormat("tpd %s, pid %d, up %s ", EscapeForTerminal(daemon.version()),
-                            daemon.pid(), UptimeText(daemon.uptime_ns()));
+    if (daemon.pid() != 0)
+      right = absl::StrFormat("tpd %s, pid %d, up %s ", EscapeForTerminal(daemon.version()),
+                              daemon.pid(), UptimeText(daemon.uptime_ns()));
   }
   if (state.frozen) left.push_back({"  FROZEN", Tone::kBar});
   const int room = width - LineWidth(left) - DisplayWidth(right);

@@ -18,11 +18,11 @@
 
 namespace tp {
 
-// What the daemon said at one moment.
+// What the daemon said at one moment, or what a file holds.
 struct Snapshot {
   query::Table table;
-  query::Daemon daemon;
-  std::string time_of_day;  // "14:03:22", local.
+  query::Daemon daemon;  // Its pid is 0 where there is none.
+  std::string source;    // "14:03:22", the local time; or a file's name.
 };
 
 struct ScreenState {

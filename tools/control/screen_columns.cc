@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/present/command.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/present/units.h"
 #include "tools/control/quantity.h"
 #include "tools/control/terminal_text.h"
@@ -46,6 +47,10 @@ std::string RowKey(const query::StreamRow& row) {
   return absl::StrJoin(
       {row.pid(), int64_t{row.device()}, int64_t{row.context()}, int64_t{row.stream()}}, kBetween);
 }
+std::string RowKey(const query::MemoryRow& row) {
+  return absl::StrCat(row.pid(), kBetween, row.kind(), kBetween, row.from_pool(), kBetween,
+                      row.device());
+}
 std::string RowKey(const query::Process& process) {
   return absl::StrCat(process.pid(), kBetween, process.connected_ns());
 }
@@ -57,6 +62,7 @@ double Grown(const query::WorkRow& row) { return static_cast<double>(row.total_n
 double Grown(const query::CopyRow& row) { return static_cast<double>(row.bytes()); }
 double Grown(const query::CallRow& row) { return static_cast<double>(row.count()); }
 double Grown(const query::StreamRow& row) { return static_cast<double>(row.busy_ns()); }
+double Grown(const query::MemoryRow& row) { return static_cast<double>(row.allocated_bytes()); }
 double Grown(const query::Process& process) { return static_cast<double>(EventCount(process)); }
 
 // Calls `visit` with the rows of the table's view, whatever their type.
@@ -74,6 +80,8 @@ void VisitRows(Table& table, Visitor visit) {
         return choose(*table.mutable_calls());
       case query::STREAMS:
         return choose(*table.mutable_streams());
+      case query::MEMORY:
+        return choose(*table.mutable_memory());
       case query::PROCESSES:
         return choose(*table.mutable_processes());
       default:
@@ -89,6 +97,8 @@ void VisitRows(Table& table, Visitor visit) {
         return choose(table.calls());
       case query::STREAMS:
         return choose(table.streams());
+      case query::MEMORY:
+        return choose(table.memory());
       case query::PROCESSES:
         return choose(table.processes());
       default:
@@ -308,7 +318,8 @@ void AddProcesses(const query::Table& table, const Rates& rates, const ColumnOpt
   columns.push_back({"Lost", "", 5, false, [&rows](int i) {
                        uint64_t lost = 0;
                        for (const query::Loss& loss : rows[i].losses()) lost += loss.count();
-                       return CountText(static_cast<double>(lost));
+                       return CountText(static_cast<double>(lost)) +
+                              (rows[i].more_may_be_lost() ? "+?" : "");
                      }});
   columns.push_back({"Memory", "", 8, false, [&rows](int i) {
                        return BytesText(static_cast<int64_t>(rows[i].collector_memory_bytes()));
@@ -381,25 +392,6 @@ int RowCount(const query::Table& table) {
   int count = 0;
   VisitRows(table, [&](const auto& rows) { count = rows.size(); });
   return count;
-}
-
-const char* StateName(query::ProcessState state) {
-  switch (state) {
-    case query::DORMANT:
-      return "dormant";
-    case query::CAPTURING:
-      return "capturing";
-    case query::DISABLED:
-      return "disabled";
-    case query::WAITING:
-      return "waiting";
-    case query::DETACHED:
-      return "detached";
-    case query::GONE:
-      return "gone";
-    default:
-      return "unknown";
-  }
 }
 
 uint64_t EventCount(const query::Process& process) {

@@ -65,10 +65,14 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          },
          "Only this process (default: all)")
       ->type_name("PID");
+  app->add_option("--input", arguments->input,
+                  "A file instead of traced processes: PyTorch profiler (.json, .json.gz), Nsight "
+                  "Systems (.sqlite, .sqlite.gz)")
+      ->type_name("FILE");
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
                                     query::API,        query::PROCESSES, query::STREAMS};
-  if (with_spans) views.push_back(query::SPANS);
+  if (with_spans) views.insert(views.end(), {query::MEMORY, query::SPANS});
   const std::string names =
       absl::StrJoin(views, ", ", [](std::string* out, query::View v) { *out += ViewName(v); });
   app->add_option_function<std::string>(
@@ -82,8 +86,8 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
            throw CLI::ValidationError("--view", absl::StrCat("'", text, "' is none of ", names));
          },
          "What the rows are (default: operations)")
-      ->type_name(absl::StrJoin(views, "|",
-                                [](std::string* out, query::View v) { *out += ViewName(v); }));
+      ->type_name(
+          absl::StrJoin(views, "|", [](std::string* out, query::View v) { *out += ViewName(v); }));
 
   app->add_option(
          "--sort-by", arguments->text.sort_by,

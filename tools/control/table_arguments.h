@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <string>
 
 #include "analyzer/present/table.h"
 #include "proto/query.pb.h"
@@ -14,6 +15,7 @@ enum class Format { kTable, kJson, kCsv };
 
 struct TableArguments {
   query::TableRequest request;
+  std::string input;  // A file; empty: the daemon's processes.
   TextOptions text;
   bool row_limit_given = false;
   bool name_width_given = false;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
+#include "tools/control/file_source.h"
 #include "tools/control/installed_files.h"
 #include "tools/control/live_source.h"
 #include "tools/control/output.h"
@@ -85,8 +86,25 @@ int PrintOnce(ScreenState* state, std::ostream& out, std::ostream& errors) {
   return kDone;
 }
 
+absl::StatusOr<Snapshot> FirstSnapshot(const std::string& file,
+                                       const query::TableRequest& request) {
+  if (!file.empty()) {
+    absl::StatusOr<query::Table> table = ReadTable(file, request);
+    if (!table.ok()) return table.status();
+    return Snapshot{std::move(*table), {}, file};
+  }
+  absl::StatusOr<QueryClient> client = QueryClient::Connect();
+  if (!client.ok()) return client.status();
+  return FetchSnapshot(&*client, request);
+}
+
 int Top(const TopArguments& arguments, std::ostream& out, std::ostream& errors) {
   if (!arguments.once) {
+    if (!arguments.table.input.empty()) {
+      return Fail(absl::InvalidArgumentError(
+                      "a file does not change: give --once too, or use `tpctl table --input`"),
+                  errors);
+    }
     if (arguments.table.format != Format::kTable) {
       return Fail(absl::InvalidArgumentError(
                       "--format is for a screenful of text: give --once too, or use `tpctl table`"),
@@ -95,12 +113,10 @@ int Top(const TopArguments& arguments, std::ostream& out, std::ostream& errors) 
     const absl::Status terminal = CheckTerminal();
     if (!terminal.ok()) return Fail(terminal, errors);
   }
-  absl::StatusOr<QueryClient> client = QueryClient::Connect();
-  if (!client.ok()) return Fail(client.status(), errors);
   ScreenState state = StateOf(arguments);
   // A screen shows the present: without it, up to the last second would still be with CUPTI.
   state.request.set_flush(true);
-  absl::StatusOr<Snapshot> snapshot = FetchSnapshot(&*client, state.request);
+  absl::StatusOr<Snapshot> snapshot = FirstSnapshot(arguments.table.input, state.request);
   if (!snapshot.ok()) return Fail(snapshot.status(), errors);
   if (arguments.once && arguments.table.format != Format::kTable) {
     const absl::Status printed =

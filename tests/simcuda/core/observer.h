@@ -8,8 +8,8 @@
 // Threads: api_enter and api_exit run on the calling thread, in pairs, properly nested per thread
 // (a runtime call encloses the driver calls that it makes). device_work and the others run on
 // whichever thread finds that the work is complete; calls may be concurrent. The observer must not
-// call back into the driver from device_work. Pointers in arguments live for the call alone, except
-// names marked "for ever".
+// call back into the driver from submitting or device_work. Pointers in arguments live for the call
+// alone, except names marked "for ever".
 #ifndef TESTS_SIMCUDA_CORE_OBSERVER_H_
 #define TESTS_SIMCUDA_CORE_OBSERVER_H_
 
@@ -59,6 +59,7 @@ struct DeviceWork {
   uint64_t graph_node_id;  // 0 outside graphs.
   uint32_t graph_id;
   bool per_thread_default_stream;
+  uint64_t observer_data;  // What Observer::submitting said when the work was asked for.
 
   // Kernels.
   const char* name;  // Mangled, for ever.
@@ -102,6 +103,7 @@ enum class Resource : uint32_t {
   kGraphCreated,
   kGraphExecCreated,
   kGraphNodeCreated,
+  kGraphNodeCloned,  // After its creation; also for the nodes of an executable graph.
   kGraphDestroyed,
 };
 
@@ -117,7 +119,7 @@ struct ResourceEvent {
   const void* cubin;
   size_t cubin_bytes;
   uint32_t graph_id, original_graph_id;
-  uint64_t graph_node_id;
+  uint64_t graph_node_id, original_graph_node_id;
   uint64_t time_ns;
 };
 
@@ -128,15 +130,33 @@ struct MemoryEvent {
   uint32_t memory_kind;  // CUpti_ActivityMemoryKind.
   uint32_t device_id, context_id, stream_id, correlation_id;
   bool async;
+  bool from_pool;
+};
+
+enum class PoolChange : uint32_t {  // CUpti_ActivityMemoryPoolOperationType's numbers.
+  kCreated = 1,
+  kDestroyed = 2,
+  kTrimmed = 3,
+};
+
+// A pool of memory made, ended or trimmed by the program.
+struct MemoryPoolEvent {
+  PoolChange change;
+  uint64_t address;  // The pool's handle.
+  uint64_t time_ns, used_bytes, release_threshold, min_bytes_to_keep;
+  uint32_t device_id, correlation_id;
 };
 
 struct Observer {
   void (*api_enter)(ApiCall* call);
   void (*api_exit)(ApiCall* call);
+  // A call of this context asks for device work now; the answer comes back with it.
+  uint64_t (*submitting)(uint32_t context_id);
   void (*device_work)(const DeviceWork& work);
   void (*synchronization)(const Synchronization& synchronization);
   void (*resource)(const ResourceEvent& event);
   void (*memory)(const MemoryEvent& event);
+  void (*memory_pool)(const MemoryPoolEvent& event);
 };
 
 // What the observer may ask of the driver (stable for the life of the process).

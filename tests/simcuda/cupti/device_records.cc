@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <limits>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
 #include "tests/simcuda/cupti/faults.h"
 #include "tests/simcuda/cupti/graph_trace.h"
 #include "tests/simcuda/cupti/lane.h"
+#include "tests/simcuda/cupti/posed_version.h"
 
 namespace simcupti {
 namespace {
@@ -18,7 +21,9 @@ namespace {
 using simcuda::DeviceWork;
 using simcuda::WorkKind;
 
-std::atomic<bool> latency_timestamps{false};
+struct Latency {
+  std::atomic<bool> timestamps{false};
+};
 
 // The simulated device has one channel for each engine and context.
 uint32_t ChannelId(const DeviceWork& work) {
@@ -47,6 +52,8 @@ Record Common(CUpti_ActivityKind kind, const DeviceWork& work) {
 CUpti_ActivityKernel10 Kernel(CUpti_ActivityKind kind, const DeviceWork& work) {
   auto record = Common<CUpti_ActivityKernel10>(kind, work);
   record.completed = record.end;
+  // Before 11.1 this is padding, which may hold anything.
+  if (!PosesSince({11, 1})) record.graphId = 0xEEEEEEEE;
   record.name = work.name;
   record.gridX = static_cast<int32_t>(work.grid_x);
   record.gridY = static_cast<int32_t>(work.grid_y);
@@ -69,7 +76,7 @@ CUpti_ActivityKernel10 Kernel(CUpti_ActivityKind kind, const DeviceWork& work) {
   record.clusterZ = work.cluster_z;
   record.launchType = work.cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
                                        : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
-  if (latency_timestamps.load(std::memory_order_relaxed)) {
+  if (OfClient<Latency>().timestamps.load(std::memory_order_relaxed)) {
     record.queued = ToRecordClock(work.queued_ns);
     record.submitted = ToRecordClock(work.submitted_ns);
   }
@@ -120,10 +127,27 @@ CUpti_ActivityMemset4 Fill(const DeviceWork& work) {
   return record;
 }
 
+constexpr CUpti_ActivityKind kDeviceKinds[] = {
+    CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+// Each client has as many bits of an observer_data.
+constexpr unsigned kBitsOfClient = 64 / kMostClients;
+static_assert(std::size(kDeviceKinds) <= kBitsOfClient);
+
+uint64_t Bit(size_t place) {
+  return uint64_t{1} << (static_cast<unsigned>(CurrentClient()) * kBitsOfClient + place);
+}
+
+bool WasEnabled(CUpti_ActivityKind kind, const DeviceWork& work) {
+  const auto* found = std::find(std::begin(kDeviceKinds), std::end(kDeviceKinds), kind);
+  return (work.observer_data & Bit(static_cast<size_t>(found - kDeviceKinds))) != 0;
+}
+
 // The kind that the client gets this work as; INVALID for none.
 CUpti_ActivityKind WantedKind(const DeviceWork& work) {
   const auto if_enabled = [&](CUpti_ActivityKind kind) {
-    return KindEnabled(kind, work.context_id) ? kind : CUPTI_ACTIVITY_KIND_INVALID;
+    return WasEnabled(kind, work) ? kind : CUPTI_ACTIVITY_KIND_INVALID;
   };
   switch (work.kind) {
     case WorkKind::kCopy:
@@ -150,14 +174,21 @@ void WriteWork(const DeviceWork& work, const Record& record, bool wanted) {
     if (wanted) lane.WriteRunning(key, record, origin);
     return;
   }
-  // What was enabled when it started is finished, whatever has been switched off since.
   if (!lane.Finish(key, record) && wanted) lane.Write(record, origin);
 }
 
 }  // namespace
 
+uint64_t EnabledDeviceKinds(uint32_t context_id) {
+  uint64_t kinds = 0;
+  for (size_t i = 0; i < std::size(kDeviceKinds); ++i) {
+    if (KindEnabled(kDeviceKinds[i], context_id)) kinds |= Bit(i);
+  }
+  return kinds;
+}
+
 void RecordDeviceWork(const DeviceWork& work) {
-  if (work.graph_id != 0 && KindEnabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, work.context_id)) {
+  if (work.graph_id != 0 && WasEnabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, work)) {
     if (work.end_ns != 0) TraceGraphNode(work);
     return;
   }
@@ -184,7 +215,7 @@ void RecordDeviceWork(const DeviceWork& work) {
 }
 
 void SetLatencyTimestamps(bool enabled) {
-  latency_timestamps.store(enabled, std::memory_order_relaxed);
+  OfClient<Latency>().timestamps.store(enabled, std::memory_order_relaxed);
 }
 
 bool KernelsAreSerialized(uint32_t context_id) {

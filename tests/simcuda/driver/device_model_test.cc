@@ -32,6 +32,7 @@ struct Seen {
   std::vector<ApiCall> calls;
   std::vector<ResourceEvent> resources;
   std::vector<MemoryEvent> memory;
+  std::vector<MemoryPoolEvent> pools;
   std::vector<Synchronization> synchronizations;
 };
 Seen seen;
@@ -44,6 +45,7 @@ const Observer kObserver = {
       Lock lock(seen.mutex);
       seen.calls.push_back(*call);
     },
+    [](uint32_t context_id) { return uint64_t{100} + context_id; },
     [](const DeviceWork& work) {
       Lock lock(seen.mutex);
       (work.end_ns == 0 ? seen.running : seen.works).push_back(work);
@@ -59,6 +61,10 @@ const Observer kObserver = {
     [](const MemoryEvent& event) {
       Lock lock(seen.mutex);
       seen.memory.push_back(event);
+    },
+    [](const MemoryPoolEvent& event) {
+      Lock lock(seen.mutex);
+      seen.pools.push_back(event);
     },
 };
 
@@ -85,6 +91,7 @@ class DeviceModelTest : public testing::Test {
     Lock lock(seen.mutex);
     seen.resources.clear();
     seen.memory.clear();
+    seen.pools.clear();
   }
 
   CUstream NewStream(unsigned flags = CU_STREAM_NON_BLOCKING) {
@@ -226,6 +233,7 @@ TEST_F(DeviceModelTest, WorkBehindAHostFunctionStartsWhenItHasReturned) {
   ASSERT_EQ(works.size(), 2u);
   EXPECT_GE(ended.load(), works[0].end_ns);
   EXPECT_GE(works[1].start_ns, ended.load());
+  for (const DeviceWork& work : works) EXPECT_EQ(work.observer_data, 100 + work.context_id);
 }
 
 TEST_F(DeviceModelTest, BranchesOfAGraphOverlapAndTheirJoinWaits) {
@@ -261,6 +269,7 @@ TEST_F(DeviceModelTest, BranchesOfAGraphOverlapAndTheirJoinWaits) {
     nodes.insert(work.graph_node_id);
     EXPECT_NE(work.graph_id, 0u);
     EXPECT_EQ(work.correlation_id, works[0].correlation_id);
+    EXPECT_EQ(work.observer_data, 100 + work.context_id);
   }
   EXPECT_EQ(nodes.size(), 3u);
 }
@@ -364,6 +373,26 @@ size_t Undelivered() {
   Lock lock(model.mutex);
   for (const auto& queue : model.undelivered) total += queue->works.size();
   return total;
+}
+
+TEST_F(DeviceModelTest, PoolsThatAreMadeTrimmedAndEndedAreTold) {
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemoryPool pool;
+  ASSERT_EQ(cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemPoolTrimTo(pool, 64), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  Lock lock(seen.mutex);
+  ASSERT_EQ(seen.pools.size(), 3u);
+  EXPECT_EQ(seen.pools[0].change, PoolChange::kCreated);
+  EXPECT_EQ(seen.pools[1].change, PoolChange::kTrimmed);
+  EXPECT_EQ(seen.pools[1].min_bytes_to_keep, 64u);
+  EXPECT_EQ(seen.pools[2].change, PoolChange::kDestroyed);
+  for (const MemoryPoolEvent& event : seen.pools) {
+    EXPECT_EQ(event.address, reinterpret_cast<uint64_t>(pool));
+    EXPECT_NE(event.correlation_id, 0u);
+  }
 }
 
 TEST_F(DeviceModelTest, NothingIsKeptWithoutAnObserver) {

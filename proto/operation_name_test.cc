@@ -1,8 +1,8 @@
-#include "collector/operation/operation_name.h"
+#include "proto/operation_name.h"
 
 #include <gtest/gtest.h>
 
-namespace tp::collect {
+namespace tp {
 namespace {
 
 TEST(OperationName, APlainTextIsAUsersRange) {
@@ -51,4 +51,4 @@ TEST(OperationName, WhatOnlyBeginsLikeTheFormIsANameWhole) {
 }
 
 }  // namespace
-}  // namespace tp::collect
+}  // namespace tp

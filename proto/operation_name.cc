@@ -1,8 +1,8 @@
-#include "collector/operation/operation_name.h"
+#include "proto/operation_name.h"
 
 #include <charconv>
 
-namespace tp::collect {
+namespace tp {
 namespace {
 
 constexpr std::string_view kSequence = ", seq = ";
@@ -72,4 +72,4 @@ OperationName ReadOperationName(std::string_view text) {
   return {text, {}, 0, 'u'};
 }
 
-}  // namespace tp::collect
+}  // namespace tp

@@ -1,11 +1,12 @@
-// Reads what a range's text says: a plain name, or the form that PyTorch's emit_nvtx writes.
-#ifndef COLLECTOR_OPERATION_OPERATION_NAME_H_
-#define COLLECTOR_OPERATION_OPERATION_NAME_H_
+// Reads what an NVTX range's text says: a plain name, or the form that PyTorch's emit_nvtx writes.
+// Shared by collector and imports: plain C++, allocates nothing.
+#ifndef PROTO_OPERATION_NAME_H_
+#define PROTO_OPERATION_NAME_H_
 
 #include <cstdint>
 #include <string_view>
 
-namespace tp::collect {
+namespace tp {
 
 struct OperationName {
   std::string_view name;    // Of the operation, or the whole text.
@@ -19,6 +20,6 @@ struct OperationName {
 // range, whole. The views point into `text`.
 OperationName ReadOperationName(std::string_view text);
 
-}  // namespace tp::collect
+}  // namespace tp
 
-#endif  // COLLECTOR_OPERATION_OPERATION_NAME_H_
+#endif  // PROTO_OPERATION_NAME_H_

@@ -1,0 +1,389 @@
+#include "analyzer/export/merge.h"
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "analyzer/export/json_text.h"
+#include "analyzer/export/renumbering.h"
+#include "analyzer/export/trace_members.h"
+#include "analyzer/import/decimal.h"
+#include "analyzer/import/file_bytes.h"
+#include "analyzer/import/json_repair.h"
+#include "analyzer/import/trace_elements.h"
+#include "nlohmann/json.hpp"
+
+namespace tp {
+namespace {
+
+constexpr int kMicrosecondsToNs = 3;
+constexpr size_t kEventsBetweenLooks = 4096;
+constexpr size_t kLongestField = 1 << 20;
+// Between the ranks in the order of processes.
+constexpr int64_t kSortIndexesOfARank = 10'000'000;
+
+bool IsJson(std::string_view text) { return nlohmann::json::accept(text); }
+
+std::string Quoted(std::string_view text) {
+  std::string quoted;
+  AppendJsonString(text, &quoted);
+  return quoted;
+}
+
+// One of the traces, after it was read once.
+struct Trace {
+  std::string path;
+  std::optional<int64_t> rank;
+  std::string label;  // "rank 3".
+  std::optional<int64_t> base_ns;
+  int64_t shift_ns = 0;
+  int64_t first_ns = INT64_MAX;
+  int64_t last_ns = INT64_MIN;
+  Renumbering numbers;
+  bool ids_are_operations = false;
+  uint64_t bytes = 0;
+};
+
+class Merge {
+ public:
+  Merge(const std::vector<std::string>& paths, const std::function<void(double part)>& progress,
+        OutputFile* out)
+      : progress_(progress), out_(out) {
+    traces_.resize(paths.size());
+    for (size_t i = 0; i < paths.size(); ++i) traces_[i].path = paths[i];
+  }
+
+  absl::StatusOr<std::vector<std::string>> Run() {
+    for (size_t i = 0; i < traces_.size(); ++i) {
+      done_ = i;
+      if (absl::Status status = ReadFirst(&traces_[i]); !status.ok()) return status;
+    }
+    std::vector<Renumbering*> numbers;
+    for (Trace& trace : traces_) numbers.push_back(&trace.numbers);
+    Renumbering::Settle(numbers);
+    ChooseRanks();
+    ChooseTimes();
+    out_->Append("{\"traceEvents\": [");
+    for (size_t i = 0; i < traces_.size(); ++i) {
+      done_ = traces_.size() + i;
+      if (absl::Status status = WriteTrace(&traces_[i], static_cast<int64_t>(i)); !status.ok()) {
+        return status;
+      }
+    }
+    WriteFields();
+    if (nulls_ > 0) {
+      notes_.push_back(absl::StrCat(nulls_, " values that are no JSON are written as null"));
+    }
+    return std::move(notes_);
+  }
+
+ private:
+  // Calls event(members, text) and field(key, text) for what is in the file.
+  template <typename Event, typename Field>
+  absl::Status ReadAll(Trace* trace, bool tell, Event event, Field field) {
+    absl::StatusOr<FileBytes> bytes = FileBytes::Open(trace->path);
+    if (!bytes.ok()) return bytes.status();
+    TraceElements elements(&*bytes);
+    TraceMembers members;
+    uint64_t unreadable = 0, read = 0;
+    while (out_->ok()) {
+      const TraceElements::Kind kind = elements.Next();
+      if (kind == TraceElements::Kind::kEnd) break;
+      if (kind == TraceElements::Kind::kField) {
+        field(elements.key(), elements.text());
+        continue;
+      }
+      if (!reader_.Read(elements.text(), elements.readable_bytes(), &members)) {
+        ++unreadable;
+        continue;
+      }
+      if (absl::Status status = event(members); !status.ok()) return status;
+      if (++read % kEventsBetweenLooks == 0) Look(elements.bytes_read(), trace->bytes);
+    }
+    if (!elements.found_events()) {
+      const std::string why =
+          elements.damage().empty() ? "it has no \"traceEvents\"" : elements.damage();
+      return absl::InvalidArgumentError(absl::StrCat(trace->path, " is no trace: ", why));
+    }
+    trace->bytes = elements.bytes_read();
+    if (!tell) return absl::OkStatus();
+    if (!elements.damage().empty()) {
+      notes_.push_back(absl::StrCat(trace->path, ": ", elements.damage()));
+    }
+    if (const uint64_t left_out = unreadable + elements.too_long(); left_out > 0) {
+      notes_.push_back(absl::StrCat(trace->path, ": ", left_out,
+                                    " elements could not be read, or are too long: left out"));
+    }
+    return absl::OkStatus();
+  }
+
+  void Look(uint64_t bytes, uint64_t all_bytes) {
+    if (!progress_) return;
+    const double here =
+        all_bytes == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(all_bytes);
+    progress_(std::min(
+        1.0, (static_cast<double>(done_) + here) / static_cast<double>(2 * traces_.size())));
+  }
+
+  absl::Status ReadFirst(Trace* trace) {
+    return ReadAll(
+        trace, /*tell=*/true,
+        [&](const TraceMembers& event) {
+          if (!trace->numbers.See(event)) {
+            return absl::InvalidArgumentError(
+                absl::StrCat(trace->path, " has more processes than can be told apart"));
+          }
+          if (event.Value("ph") == "\"X\"") {
+            if (const auto ns = DecimalTimes(event.Value("ts"), kMicrosecondsToNs)) {
+              trace->first_ns = std::min(trace->first_ns, *ns);
+              trace->last_ns = std::max(trace->last_ns, *ns);
+            }
+          }
+          return absl::OkStatus();
+        },
+        [&](const std::string& key, std::string_view text) {
+          if (key == "baseTimeNanoseconds") trace->base_ns = DecimalTimes(text, 0);
+          if (key == "externalIds") trace->ids_are_operations = true;
+          if (key != "distributedInfo" && key != "deviceProperties") return;
+          const auto value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+          if (value.is_object() && value.contains("rank") && value["rank"].is_number_integer()) {
+            trace->rank = value["rank"].get<int64_t>();
+          }
+          if (!value.is_array()) return;
+          for (const auto& device : value) {
+            if (device.is_object() && device.contains("id")) {
+              trace->numbers.SeeDevice(device["id"].dump());
+            }
+          }
+        });
+  }
+
+  // What the traces say, if all say something else; the order in which they were given if not.
+  void ChooseRanks() {
+    std::set<int64_t> ranks;
+    for (const Trace& trace : traces_) {
+      if (trace.rank.has_value()) ranks.insert(*trace.rank);
+    }
+    const bool are_told = ranks.size() == traces_.size();
+    if (!are_told && !ranks.empty()) {
+      notes_.push_back(
+          "not every trace tells a rank of its own: they are numbered in the order given");
+    }
+    for (size_t i = 0; i < traces_.size(); ++i) {
+      if (!are_told) traces_[i].rank = static_cast<int64_t>(i);
+      traces_[i].label = absl::StrCat("rank ", *traces_[i].rank);
+    }
+  }
+
+  void ChooseTimes() {
+    size_t with_base = 0;
+    int64_t earliest_ns = INT64_MAX;
+    for (const Trace& trace : traces_) {
+      with_base += trace.base_ns.has_value();
+      earliest_ns = std::min(earliest_ns, trace.base_ns.value_or(INT64_MAX));
+    }
+    if (with_base == traces_.size()) {
+      base_ns_ = earliest_ns;
+      for (Trace& trace : traces_) {
+        // A base that is none (hostile, broken) leaves the times as they are.
+        if (__builtin_sub_overflow(*trace.base_ns, earliest_ns, &trace.shift_ns)) {
+          trace.shift_ns = 0;
+        }
+      }
+    } else if (with_base > 0) {
+      notes_.push_back(
+          "only some traces say when they were taken (baseTimeNanoseconds): each keeps its own "
+          "times, which cannot be compared");
+      return;
+    }
+    for (const Trace& trace : traces_) {
+      const bool meets_another =
+          std::any_of(traces_.begin(), traces_.end(), [&](const Trace& other) {
+            return &other != &trace &&
+                   other.first_ns + other.shift_ns <= trace.last_ns + trace.shift_ns &&
+                   trace.first_ns + trace.shift_ns <= other.last_ns + other.shift_ns;
+          });
+      if (traces_.size() < 2 || meets_another || trace.first_ns > trace.last_ns) continue;
+      notes_.push_back(absl::StrCat(trace.path,
+                                    " has no moment in common with the others: is it of another "
+                                    "run, or are the clocks apart?"));
+    }
+  }
+
+  absl::Status WriteTrace(Trace* trace, int64_t place) {
+    absl::Status status = ReadAll(
+        trace, /*tell=*/false,
+        [&](const TraceMembers& event) {
+          WriteEvent(*trace, place, event);
+          return absl::OkStatus();
+        },
+        [&](const std::string& key, std::string_view text) { KeepField(*trace, key, text); });
+    for (const std::string& process : trace->numbers.Unnamed()) {
+      if (process.front() == '"') continue;  // A word says enough.
+      Append(absl::StrCat(R"({"ph": "M", "name": "process_name", "ts": 0, "tid": 0, "pid": )",
+                          trace->numbers.Process(process, trace->label), R"(, "args": {"name": )",
+                          Quoted(trace->label), "}}"));
+    }
+    std::string rank =
+        absl::StrCat("{\"rank\": ", *trace->rank,
+                     ", \"file\": ", Quoted(trace->path.substr(trace->path.rfind('/') + 1)));
+    absl::StrAppend(&rank, fields_, "}");
+    ranks_.push_back(std::move(rank));
+    fields_.clear();
+    return status;
+  }
+
+  void Append(std::string_view event) {
+    out_->Append(is_first_ ? "\n" : ",\n");
+    is_first_ = false;
+    out_->Append(event);
+  }
+
+  void WriteEvent(const Trace& trace, int64_t place, const TraceMembers& event) {
+    event_ = NewEvent(trace, place, event, /*repair=*/false);
+    // What was passed over unread may be anything.
+    if (!IsJson(event_)) event_ = NewEvent(trace, place, event, /*repair=*/true);
+    Append(event_);
+  }
+
+  std::string NewEvent(const Trace& trace, int64_t place, const TraceMembers& event, bool repair) {
+    const auto as_it_is = [&](std::string_view value) {
+      if (!repair || IsJson(value)) return std::string(value);
+      std::string repaired = RepairedJson(value);
+      if (IsJson(repaired)) return repaired;
+      ++nulls_;
+      return std::string("null");
+    };
+    const std::string_view name = event.Value("name");
+    std::string text = "{";
+    for (const TraceMember& member : event.members) {
+      if (text.size() > 1) text += ", ";
+      absl::StrAppend(&text, Quoted(member.key), ": ");
+      if (event.arguments_at != TraceMembers::kNone &&
+          &member == &event.members[event.arguments_at]) {
+        text += '{';
+        for (const TraceMember& argument : event.arguments) {
+          if (&argument != &event.arguments.front()) text += ", ";
+          absl::StrAppend(&text, Quoted(argument.key), ": ",
+                          as_it_is(NewArgument(trace, place, name, argument)));
+        }
+        text += '}';
+      } else {
+        text += as_it_is(NewMember(trace, member));
+      }
+    }
+    if (event.Value("pid").empty()) {
+      // It would be drawn with those of other ranks.
+      if (text.size() > 1) text += ", ";
+      absl::StrAppend(&text, "\"pid\": ", trace.numbers.Process("", trace.label));
+    }
+    return text += '}';
+  }
+
+  static std::string NewMember(const Trace& trace, const TraceMember& member) {
+    if (member.key == "pid") return trace.numbers.Process(member.value, trace.label);
+    if (member.key == "id") return trace.numbers.EventId(member, trace.label);
+    if (member.key == "ts" && trace.shift_ns != 0) {
+      const std::optional<int64_t> ns = DecimalTimes(member.bare(), kMicrosecondsToNs);
+      int64_t shifted_ns;
+      if (ns.has_value() && !__builtin_add_overflow(*ns, trace.shift_ns, &shifted_ns)) {
+        std::string time;
+        AppendMicroseconds(shifted_ns, &time);
+        return time;
+      }
+    }
+    return std::string(member.value);
+  }
+
+  static std::string NewArgument(const Trace& trace, int64_t place, std::string_view event,
+                                 const TraceMember& argument) {
+    if (Renumbering::IsId(argument.key)) return trace.numbers.Id(argument);
+    if (Renumbering::IsDevice(argument.key)) return trace.numbers.Device(argument.value);
+    if (event == "\"process_name\"" && argument.key == "name" && argument.is_text()) {
+      return absl::StrCat("\"", trace.label, ": ", std::string(argument.bare()), "\"");
+    }
+    if (event == "\"process_sort_index\"" && argument.key == "sort_index") {
+      const int64_t index = DecimalTimes(argument.bare(), 0).value_or(0);
+      return absl::StrCat(place * kSortIndexesOfARank +
+                          std::clamp<int64_t>(index, 0, kSortIndexesOfARank - 1));
+    }
+    return std::string(argument.value);
+  }
+
+  // What stands around the events belongs to the rank, but for what all have in common.
+  void KeepField(const Trace& trace, const std::string& key, std::string_view text) {
+    if (key == "deviceProperties") return KeepDevices(trace, text);
+    if (text.size() > kLongestField || !IsJson(text)) {
+      notes_.push_back(
+          absl::StrCat(trace.path, ": its \"", key, "\" is no JSON, or too long: left out"));
+      return;
+    }
+    if (key == "deviceKind") device_kinds_.insert(std::string(text));
+    absl::StrAppend(&fields_, ", ", Quoted(key), ": ", std::string(text));
+  }
+
+  void KeepDevices(const Trace& trace, std::string_view text) {
+    const auto devices = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!devices.is_array()) return;
+    for (nlohmann::ordered_json device : devices) {
+      if (!device.is_object() || !device.contains("id")) continue;
+      device["id"] = nlohmann::ordered_json::parse(trace.numbers.Device(device["id"].dump()));
+      devices_.push_back(device.dump());
+    }
+  }
+
+  void WriteFields() {
+    const auto list = [](const std::vector<std::string>& elements) {
+      std::string text;
+      for (const std::string& element : elements) {
+        absl::StrAppend(&text, text.empty() ? "\n  " : ",\n  ", element);
+      }
+      return text;
+    };
+    out_->Append("\n],\n\"displayTimeUnit\": \"ms\",\n\"schemaVersion\": 1");
+    if (base_ns_.has_value()) {
+      out_->Append(absl::StrCat(",\n\"baseTimeNanoseconds\": ", *base_ns_));
+    }
+    if (std::all_of(traces_.begin(), traces_.end(),
+                    [](const Trace& trace) { return trace.ids_are_operations; })) {
+      out_->Append(",\n\"externalIds\": \"operations\"");
+    }
+    if (device_kinds_.size() == 1) {
+      out_->Append(absl::StrCat(",\n\"deviceKind\": ", *device_kinds_.begin()));
+    }
+    out_->Append(absl::StrCat(",\n\"deviceProperties\": [", list(devices_), "]"));
+    out_->Append(absl::StrCat(",\n\"ranks\": [", list(ranks_), "]}\n"));
+    if (progress_) progress_(1);
+  }
+
+  const std::function<void(double part)>& progress_;
+  OutputFile* out_;
+  std::vector<Trace> traces_;
+  size_t done_ = 0;
+  TraceMemberReader reader_;
+  std::optional<int64_t> base_ns_;
+  std::string event_;
+  bool is_first_ = true;
+  uint64_t nulls_ = 0;
+  std::string fields_;  // Of the trace that is being written.
+  std::vector<std::string> ranks_, devices_;
+  std::set<std::string> device_kinds_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> MergeTraces(
+    const std::vector<std::string>& paths, const std::function<void(double part)>& progress,
+    OutputFile* out) {
+  return Merge(paths, progress, out).Run();
+}
+
+}  // namespace tp

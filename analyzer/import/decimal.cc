@@ -1,0 +1,89 @@
+#include "analyzer/import/decimal.h"
+
+#include <algorithm>
+
+namespace tp {
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+struct Magnitude {
+  uint64_t value = 0;
+  bool negative = false;
+  bool exact = true;  // Nothing was rounded.
+};
+
+std::optional<Magnitude> Read(std::string_view text, int scale) {
+  Magnitude number;
+  size_t at = 0;
+  if (at < text.size() && text[at] == '-') {
+    number.negative = true;
+    ++at;
+  }
+  const size_t whole = at;
+  while (at < text.size() && IsDigit(text[at])) ++at;
+  const size_t whole_end = at;
+  size_t fraction = at, fraction_end = at;
+  if (at < text.size() && text[at] == '.') {
+    fraction = ++at;
+    while (at < text.size() && IsDigit(text[at])) ++at;
+    fraction_end = at;
+    if (fraction == fraction_end) return std::nullopt;
+  }
+  if (whole == whole_end) return std::nullopt;
+  // The place of the point: how many of all digits stand before it.
+  int64_t point = static_cast<int64_t>(whole_end - whole) + scale;
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    ++at;
+    bool negative = false;
+    if (at < text.size() && (text[at] == '+' || text[at] == '-')) negative = text[at++] == '-';
+    if (at == text.size()) return std::nullopt;
+    int64_t exponent = 0;
+    for (; at < text.size() && IsDigit(text[at]); ++at) {
+      exponent = std::min<int64_t>(exponent * 10 + (text[at] - '0'), 1'000'000'000);
+    }
+    point += negative ? -exponent : exponent;
+  }
+  if (at != text.size()) return std::nullopt;
+
+  const int64_t whole_digits = static_cast<int64_t>(whole_end - whole);
+  const int64_t digits = whole_digits + static_cast<int64_t>(fraction_end - fraction);
+  const auto digit = [&](int64_t i) {
+    const size_t place = i < whole_digits ? whole + static_cast<size_t>(i)
+                                          : fraction + static_cast<size_t>(i - whole_digits);
+    return static_cast<uint64_t>(text[place] - '0');
+  };
+  for (int64_t i = 0; i < std::max(point, digits); ++i) {
+    const uint64_t next = i < digits ? digit(i) : 0;
+    if (i < point) {
+      if (i >= digits && number.value == 0) break;  // Zero stays zero.
+      if (number.value > (UINT64_MAX - next) / 10) return std::nullopt;
+      number.value = number.value * 10 + next;
+    } else {
+      number.exact = number.exact && next == 0;
+      if (i == point && next >= 5) {
+        if (number.value == UINT64_MAX) return std::nullopt;
+        ++number.value;
+      }
+    }
+  }
+  return number;
+}
+
+}  // namespace
+
+std::optional<int64_t> DecimalTimes(std::string_view text, int scale) {
+  const std::optional<Magnitude> number = Read(text, scale);
+  if (!number.has_value() || number->value > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
+  const auto value = static_cast<int64_t>(number->value);
+  return number->negative ? -value : value;
+}
+
+std::optional<uint64_t> WholeNumber(std::string_view text) {
+  const std::optional<Magnitude> number = Read(text, 0);
+  if (!number.has_value() || !number->exact) return std::nullopt;
+  if (number->negative && number->value != 0) return std::nullopt;
+  return number->value;
+}
+
+}  // namespace tp

@@ -1,0 +1,87 @@
+// Cuts a trace in JSON (Chrome's Trace Event format: an object with a list "traceEvents", or that
+// list alone) into its elements while it is read, so that a trace of any size passes through a
+// window of a few MiB.
+//
+// It knows only where values end: brackets, strings and escapes. Whether a value is valid JSON its
+// reader finds out, so that one broken event costs that event.
+#ifndef ANALYZER_IMPORT_TRACE_ELEMENTS_H_
+#define ANALYZER_IMPORT_TRACE_ELEMENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/import/file_bytes.h"
+
+namespace tp {
+
+class TraceElements {
+ public:
+  enum class Kind {
+    kEvent,  // An element of the list of events.
+    kField,  // A member of the object around it, but for the list itself.
+    kEnd,
+  };
+
+  // `bytes` outlives it. A value longer than `most_bytes` is skipped.
+  explicit TraceElements(FileBytes* bytes, size_t most_bytes = size_t{64} << 20);
+
+  // The next value: text() holds it until the next call.
+  Kind Next();
+  std::string_view text() const { return {buffer_.data() + value_, value_bytes_}; }
+  // How many bytes from the first one of text() may be read: at least kPadding beyond its end.
+  size_t readable_bytes() const { return buffer_.size() - value_; }
+  // Of a field.
+  const std::string& key() const { return key_; }
+
+  // Whether a list of events was found at all, and whether it is a member of an object.
+  bool found_events() const { return found_events_; }
+  bool is_object() const { return in_object_; }
+  uint64_t bytes_read() const { return bytes_read_; }
+  uint64_t too_long() const { return too_long_; }
+  // What is wrong with the frame around the events, for the user; "" if it is whole.
+  const std::string& damage() const { return damage_; }
+
+  static constexpr size_t kPadding = 64;
+
+ private:
+  // Where a value ends, over several pieces of it.
+  struct Scan {
+    uint64_t depth = 0;
+    bool in_string = false;
+    bool escaped = false;
+  };
+  enum class State { kStart, kObject, kEvents, kEnd };
+
+  // Makes more bytes follow; keeps those from `keep` on. False at the end of the file.
+  bool Refill(size_t* keep);
+  // The next byte that is no white space, or -1; does not pass it.
+  int Peek();
+  // Reads the value that begins here. False if the file ends in it, or it was skipped.
+  bool ReadValue();
+  // Past the value's end, or nullptr if it goes on.
+  static const char* FindEnd(const char* at, const char* end, Scan* scan);
+  Kind End(std::string damage = {});
+
+  FileBytes* bytes_;
+  size_t most_bytes_;
+  std::vector<char> buffer_;  // Ends with kPadding bytes that are none of the file's.
+  size_t position_ = 0;
+  size_t filled_ = 0;
+  size_t value_ = 0;
+  size_t value_bytes_ = 0;
+  State state_ = State::kStart;
+  bool in_object_ = false;
+  bool found_events_ = false;
+  bool cut_off_ = false;
+  std::string key_;
+  std::string damage_;
+  uint64_t bytes_read_ = 0;
+  uint64_t too_long_ = 0;
+};
+
+}  // namespace tp
+
+#endif  // ANALYZER_IMPORT_TRACE_ELEMENTS_H_
