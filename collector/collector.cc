@@ -69,7 +69,8 @@ Collector::Collector(Options options)
       strings_(limits_.strings),
       queue_(limits_.batches),
       operations_(&strings_, &encoder_, &uncorrelated_, &reopened_, limits_.open_operations),
-      link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return EncodeStatus(Status()); }}) {
+      link_(&queue_, &strings_,
+            {[this] { return MakeHello(); }, [this] { return EncodeStatus(Status()); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);

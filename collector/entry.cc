@@ -87,11 +87,11 @@ void PrepareOperations() {
 void NoteOtherInjections(std::vector<std::string>* notes) {
   if (const char* other = OtherInjection(kCudaInjection, g_path)) {
     notes->push_back(std::string("CUDA_INJECTION64_PATH names ") + other +
-                    " and was kept: the beginning is missing");
+                     " and was kept: the beginning is missing");
   }
   if (const char* other = OtherInjection(kNvtxInjection, g_path)) {
     notes->push_back(std::string("NVTX_INJECTION64_PATH names ") + other +
-                    " and was kept: ranges are not seen");
+                     " and was kept: ranges are not seen");
   }
 }
 

@@ -53,13 +53,12 @@ std::string SocketPath() {
 
 void LifeLog::Begin(const Beginning& beginning) {
   if (!IsLogged(LogLevel::kInfo)) return;
-  Log(LogLevel::kInfo,
-      std::string("TensorProf ") + kVersion + ", " + beginning.library + ", loaded " +
-          std::to_string(beginning.loaded_ns_ago / 1'000'000) + " ms before CUDA began; " +
-          (beginning.dormant ? "dormant, " : "") +
-          std::to_string(beginning.memory_bytes >> 20) + " MiB of memory, " +
-          (beginning.others_come_first ? "other profilers come" : "comes") + " first, daemon at " +
-          SocketPath());
+  Log(LogLevel::kInfo, std::string("TensorProf ") + kVersion + ", " + beginning.library +
+                           ", loaded " + std::to_string(beginning.loaded_ns_ago / 1'000'000) +
+                           " ms before CUDA began; " + (beginning.dormant ? "dormant, " : "") +
+                           std::to_string(beginning.memory_bytes >> 20) + " MiB of memory, " +
+                           (beginning.others_come_first ? "other profilers come" : "comes") +
+                           " first, daemon at " + SocketPath());
 }
 
 void LifeLog::Look(const DaemonLink& link) {
@@ -106,8 +105,8 @@ void LifeLog::Look(const StatusFields& status) {
     produced_ = produced;
     Log(LogLevel::kDebug, std::to_string(produced) + " events so far; our thread used " +
                               std::to_string(status.collector_cpu_ns / 1'000'000) +
-                              " ms, our buffers hold " +
-                              std::to_string(status.memory_bytes >> 10) + " KiB");
+                              " ms, our buffers hold " + std::to_string(status.memory_bytes >> 10) +
+                              " KiB");
   }
 }
 
@@ -125,8 +124,8 @@ void LifeLog::Look(const CuptiApi& cupti, const CuptiClient* client) {
 
 void LifeLog::End(const StatusFields& status, bool all_arrived) {
   if (!IsLogged(LogLevel::kInfo)) return;
-  Log(LogLevel::kInfo, "ends with the process: " + std::to_string(Produced(status)) +
-                           " events, " + std::to_string(Lost(status)) + " lost" +
+  Log(LogLevel::kInfo, "ends with the process: " + std::to_string(Produced(status)) + " events, " +
+                           std::to_string(Lost(status)) + " lost" +
                            (all_arrived ? "; the daemon has the rest"
                                         : "; the daemon has not said that it has the rest"));
 }

@@ -67,13 +67,13 @@ size_t WriteHead(LogLevel level, char* line, size_t bytes) {
   const auto day = floor<std::chrono::days>(now);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss time(now - day);
-  return snprintf(line, bytes, "%04d-%02u-%02u %02d:%02d:%02d.%03dZ tpcollect[%d] %s: ",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                  static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-                  static_cast<int>(time.minutes().count()),
-                  static_cast<int>(time.seconds().count()),
-                  static_cast<int>(time.subseconds().count()), getpid(),
-                  kWords[static_cast<size_t>(level)].data());
+  return snprintf(
+      line, bytes,
+      "%04d-%02u-%02u %02d:%02d:%02d.%03dZ tpcollect[%d] %s: ", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+      static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+      static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()),
+      getpid(), kWords[static_cast<size_t>(level)].data());
 }
 
 }  // namespace

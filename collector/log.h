@@ -5,7 +5,8 @@
 // Takes no lock, allocates nothing and waits for nothing, so that it can be called anywhere but in
 // the hot paths. A line is one write to stderr, or to the file that TP_LOG_FILE names, which is
 // opened for it: a descriptor that is kept might be another file of the program's by then. What
-// cannot be written at once (a full disk, a pipe that is full or closed, no descriptor) is left out.
+// cannot be written at once (a full disk, a pipe that is full or closed, no descriptor) is left
+// out.
 #ifndef COLLECTOR_LOG_H_
 #define COLLECTOR_LOG_H_
 

@@ -69,8 +69,9 @@ TEST_F(SettingsTest, AnUnknownValueIsToldWithWhatIsUsedInItsPlace) {
     EXPECT_EQ(settings.memory_bytes, size_t{64} << 20);
   }
   SetUp();
-  EXPECT_THAT(With("TP_COLLECT", "dormnat").notes,
-              ElementsAre("TP_COLLECT is \"dormnat\", which is not off, dormant or on: on is used"));
+  EXPECT_THAT(
+      With("TP_COLLECT", "dormnat").notes,
+      ElementsAre("TP_COLLECT is \"dormnat\", which is not off, dormant or on: on is used"));
 }
 
 TEST_F(SettingsTest, MemoryBeyondWhatIsPossibleIsTold) {
@@ -83,7 +84,8 @@ TEST_F(SettingsTest, MemoryBeyondWhatIsPossibleIsTold) {
     SCOPED_TRACE(each.text);
     const Settings settings = With("TP_BUFFER_MB", each.text);
     EXPECT_EQ(settings.memory_bytes, each.megabytes << 20);
-    EXPECT_THAT(settings.notes, ElementsAre(HasSubstr(std::to_string(each.megabytes) + " is used")));
+    EXPECT_THAT(settings.notes,
+                ElementsAre(HasSubstr(std::to_string(each.megabytes) + " is used")));
   }
 }
 

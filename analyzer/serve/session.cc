@@ -235,7 +235,8 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
   if (EndedWithoutGoodbye(ending)) {
     // What it did since was with CUPTI, which hands it over when the collector asks, or on its way.
     process->add_notes(absl::StrFormat(
-        "ended without a goodbye (a signal, _exit, exec, or it was not listened to for 2 s): device "
+        "ended without a goodbye (a signal, _exit, exec, or it was not listened to for 2 s): "
+        "device "
         "work and calls of its last %.1f s may be missing, and ranges of its last moment",
         std::max(static_cast<double>(last_seen_ns_ - last_told_ns_) / 1e9, 0.1)));
   }
