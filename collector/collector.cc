@@ -44,8 +44,10 @@ constexpr int64_t kTryNs = 2 * kSecond;
 constexpr size_t kRowsPerBatch = 16384;
 // For the rest when the program is over without a word.
 constexpr int64_t kLastDeadlineNs = 2 * kSecond;
-// Of that time, for what is left to say to a daemon that has not taken everything.
-constexpr int64_t kLastWordsNs = 100 * kMillisecond;
+// Of the time until a deadline, for what is left to say to a daemon that has not taken everything,
+// and after it, for the log.
+constexpr int64_t kLastWordsNs = 200 * kMillisecond;
+constexpr int64_t kLastLineNs = 50 * kMillisecond;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
 constexpr int kClockTries = 10;
@@ -485,7 +487,7 @@ void Collector::SendRest() {
   link_.SendStatus();
   link_.SendGoodbye(GoodbyeReason::kExit);
   bool has_given_up = false;
-  while (HostTimeNs() < deadline_ns_) {
+  while (HostTimeNs() < deadline_ns_ - kLastLineNs) {
     link_.Pump(HostTimeNs());
     if (!link_.connected() || link_.settled()) break;
     if (!has_given_up && HostTimeNs() >= deadline_ns_ - kLastWordsNs) {

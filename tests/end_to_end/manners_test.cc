@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/end_to_end/sandbox.h"
 
@@ -197,10 +198,15 @@ TEST(Manners, TheLogTellsTheCollectorsLifeAndNothingOfAProcessWithoutCuda) {
   Result with = sandbox.Run({Sandbox::Built(kProgram)}, environment);
   EXPECT_EQ(with.out, sandbox.Run({Sandbox::Built(kProgram)}, sandbox.Untraced()).out);
   size_t position = 0;
-  for (const std::string event :
-       {" info: TensorProf ", " info: CUPTI version ", " info: capturing\n",
-        " info: collects kernels", " info: connected to the daemon at " + sandbox.socket(),
-        " info: ends with the process: "}) {
+  const std::vector<std::string> events = {
+      " info: TensorProf ",
+      " info: CUPTI version ",
+      " info: capturing\n",
+      " info: collects kernels",
+      " info: connected to the daemon at " + sandbox.socket(),
+      " info: ends with the process: ",
+  };
+  for (const std::string& event : events) {
     const size_t found = with.err.find(event, position);
     ASSERT_NE(found, std::string::npos) << event << " is not in, or not where it belongs:\n"
                                         << with.err;
@@ -281,7 +287,12 @@ TEST(Manners, AStoppedDaemonLeavesAProgramThatEndsInPeaceAndLearnsHowItEnded) {
     if (process["losses"].contains("kernels")) {
       for (const Json& count : process["losses"]["kernels"]) lost += count.get<long>();
     }
-    EXPECT_EQ(process["events"]["kernels"].get<long>() + lost, kernels);
+    // CUPTI may drop some of so many in so short a time, and does not say of which kind.
+    long dropped = 0;
+    if (process["losses"].contains("records")) dropped = process["losses"]["records"].front();
+    const long known = process["events"]["kernels"].get<long>() + lost;
+    EXPECT_LE(known, kernels);
+    EXPECT_GE(known + dropped, kernels) << process;
     EXPECT_EQ(lost > 0, iterations == "10000") << process;
   }
 }
