@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/cupti/activity_set.h"
 #include "collector/cupti/capture.h"
+#include "proto/activity_set.h"
 
 namespace tp::collect {
 
