@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <exception>
-#include <string_view>
 #include <utility>
 
+#include "collector/last_thread.h"
+#include "collector/life_log.h"
 #include "collector/log.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
@@ -34,7 +34,7 @@ constexpr int64_t kBlockedNs = 2 * kMillisecond;
 // along.
 constexpr int64_t kFlushNs = kSecond;
 // While CUPTI holds most of our buffers, mostly for threads that have ended.
-constexpr int64_t kScarceFlushNs = 50 * kMillisecond;
+constexpr int64_t kScarceFlushNs = 20 * kMillisecond;
 // How long after a stop CUPTI is asked for records of work that still runs.
 constexpr int64_t kLongestDrainNs = 2000 * kMillisecond;
 // Before CUDA 12.9, CUPTI crashes when it asks for a buffer and gets none.
@@ -42,17 +42,15 @@ constexpr uint32_t kFirstVersionThatTakesNoBuffer = 27;
 // Between tries to begin, while another profiler has CUPTI.
 constexpr int64_t kTryNs = 2 * kSecond;
 constexpr size_t kRowsPerBatch = 16384;
+// For the rest when the program is over without a word.
+constexpr int64_t kLastDeadlineNs = 2 * kSecond;
+// Of the time until a deadline, for what is left to say to a daemon that has not taken everything,
+// and after it, for the log.
+constexpr int64_t kLastWordsNs = 200 * kMillisecond;
+constexpr int64_t kLastLineNs = 50 * kMillisecond;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
 constexpr int kClockTries = 10;
-
-size_t Megabytes(const char* text, size_t otherwise) {
-  if (text == nullptr) return otherwise;
-  std::string_view view(text);
-  size_t value = 0;
-  auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  return error == std::errc() && end == view.data() + view.size() ? value : otherwise;
-}
 
 }  // namespace
 
@@ -67,18 +65,14 @@ MemoryLimits DivideMemory(size_t limit_bytes) {
           .registered_texts = part};
 }
 
-size_t MemoryLimitBytes() {
-  size_t megabytes = Megabytes(getenv("TP_BUFFER_MB"), 64);
-  return std::clamp<size_t>(megabytes, 4, 65536) << 20;
-}
-
 Collector::Collector(Options options)
     : options_(std::move(options)),
       limits_(DivideMemory(options_.memory_bytes)),
       strings_(limits_.strings),
       queue_(limits_.batches),
       operations_(&strings_, &encoder_, &uncorrelated_, &reopened_, limits_.open_operations),
-      link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return MakeStatus(); }}) {
+      link_(&queue_, &strings_,
+            {[this] { return MakeHello(); }, [this] { return EncodeStatus(Status()); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
@@ -174,6 +168,12 @@ void* Collector::Main(void* self) {
 }
 
 void Collector::Run() {
+  LifeLog::Begin({.library = options_.library,
+                  .loaded_ns_ago = HostTimeNs() - options_.loaded_ns,
+                  .memory_bytes = options_.memory_bytes,
+                  .dormant = options_.dormant,
+                  .others_come_first = options_.priority == Capture::Priority::kOthers});
+  status_changed_ = true;
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
   LeaveOwnCallsOut();
   if (capture_ != nullptr && capture_->active()) LookForAnother();
@@ -189,17 +189,30 @@ void Collector::Run() {
     if (capture_ != nullptr && stopped_ns_ == 0) capture_->LetGo();
     Seal();
     LookAfterStop(now_ns);
-    if (status_due) next_status_ns = now_ns + kFlushNs;
+    if (status_due) {
+      next_status_ns = now_ns + kFlushNs;
+      // Then the C library ends the process when we return.
+      if (IsLastThread()) {
+        deadline_ns_ = now_ns + kLastDeadlineNs;
+        break;
+      }
+    }
     if (status_due || status_changed_) {
       if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
+      if (IsLogged(LogLevel::kError)) {
+        life_log_.Look(cupti_, client_.get());
+        life_log_.Look(Status());
+      }
       status_changed_ = false;
     }
     link_.Pump(now_ns);
-    LogRefusal();
+    life_log_.Look(link_);
     ObeyDaemon();
-    if (state_ == State::kCapturing) buffers_->KeepReady();
-    Sleep(link_.blocked() ? kBlockedNs : kTickNs);
+    const bool is_capturing = state_ == State::kCapturing;
+    if (is_capturing) buffers_->KeepReady();
+    const bool is_scarce = is_capturing && buffers_->scarce();
+    Sleep(link_.blocked() ? kBlockedNs : is_scarce ? kScarceFlushNs : kTickNs);
   }
   SendRest();
 }
@@ -440,7 +453,6 @@ void Collector::WaitToBegin(std::string reason) {
   state_ = State::kWaiting;
   reason_ = std::move(reason);
   status_changed_ = true;
-  Log(LogLevel::kWarning, reason_);
 }
 
 int64_t Collector::WaitedNs() const {
@@ -476,14 +488,6 @@ void Collector::Disable(std::string reason) {
   state_ = State::kDisabled;
   reason_ = std::move(reason);
   status_changed_ = true;
-  Log(LogLevel::kWarning, reason_);
-}
-
-// Nobody else can tell the user why the daemon knows nothing of this process.
-void Collector::LogRefusal() {
-  if (link_.refusal() == refusal_) return;
-  refusal_ = link_.refusal();
-  if (!refusal_.empty()) Log(LogLevel::kWarning, "no connection to the daemon: " + refusal_);
 }
 
 // At the process's end: everything, also what is not complete.
@@ -497,11 +501,18 @@ void Collector::SendRest() {
   link_.Pump(HostTimeNs());
   link_.SendStatus();
   link_.SendGoodbye(GoodbyeReason::kExit);
-  while (HostTimeNs() < deadline_ns_) {
+  bool has_given_up = false;
+  while (HostTimeNs() < deadline_ns_ - kLastLineNs) {
     link_.Pump(HostTimeNs());
     if (!link_.connected() || link_.settled()) break;
-    link_.WaitForDaemon(10);
+    if (!has_given_up && HostTimeNs() >= deadline_ns_ - kLastWordsNs) {
+      has_given_up = true;
+      link_.GiveUpUnsent();
+    } else {
+      link_.WaitForDaemon(10);
+    }
   }
+  LifeLog::End(Status(), link_.settled());
 }
 
 std::string Collector::MakeHello() {
@@ -520,7 +531,7 @@ uint64_t Collector::LostRanges() const {
   return lost - lost_outside_ + operations_.lost();
 }
 
-std::string Collector::MakeStatus() {
+StatusFields Collector::Status() const {
   StatusFields fields;
   fields.state = state_;
   fields.reason = reason_;
@@ -579,7 +590,7 @@ std::string Collector::MakeStatus() {
     fields.notes.push_back("too many registered strings and domains: " +
                            std::to_string(RegisteredTextsLeftOut()) + " are called (other)");
   }
-  return EncodeStatus(fields);
+  return fields;
 }
 
 }  // namespace tp::collect

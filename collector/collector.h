@@ -18,6 +18,7 @@
 #include "collector/cupti/capture.h"
 #include "collector/cupti/cupti_api.h"
 #include "collector/cupti/cupti_client.h"
+#include "collector/life_log.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/batch_queue.h"
 #include "collector/link/daemon_link.h"
@@ -35,13 +36,12 @@ struct MemoryLimits {
   size_t activity_buffers, operation_buffers, open_operations, batches, strings, registered_texts;
 };
 MemoryLimits DivideMemory(size_t limit_bytes);
-// Of TP_BUFFER_MB; 4 MiB at least.
-size_t MemoryLimitBytes();
 
 class Collector {
  public:
   struct Options {
     size_t memory_bytes;
+    std::string library;     // Our own path, for the log.
     int64_t loaded_ns;       // Host clock: when the library was loaded.
     ActivitySet activities;  // What is collected.
     bool dormant;            // Register with the daemon, wait for a command.
@@ -98,11 +98,10 @@ class Collector {
   int64_t WaitedNs() const;
   void LookForAnother();
   void Disable(std::string reason);
-  void LogRefusal();
   void SendRest();
   void Sleep(int64_t ns);
   std::string MakeHello();
-  std::string MakeStatus();
+  StatusFields Status() const;
   uint64_t LostRanges() const;
   static void SealIfLargeCallback(void* collector);
 
@@ -137,7 +136,7 @@ class Collector {
   int64_t waiting_since_ns_ = 0;  // 0: not waiting.
   int64_t waited_ns_ = 0;         // Before that.
   uint64_t taken_back_ = 0;       // CUPTI's buffers, from another profiler.
-  std::string refusal_;           // Of the daemon's connection, as it was logged.
+  LifeLog life_log_;
   ClockReading clock_;
   uint64_t next_sequence_ = 1;
   EventCounts produced_;

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,15 +21,12 @@
 #include "collector/operation/nvtx_listener.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
-#include "proto/activity_set.h"
+#include "collector/settings.h"
 
 namespace tp::collect {
 namespace {
 
-constexpr size_t kMostNamedBytes = 200;
 constexpr int64_t kExitDeadlineNs = 2'000'000'000;
-
-enum class Mode { kOff, kDormant, kOn };
 
 int64_t g_loaded_ns = 0;
 // Of this library, as an absolute path.
@@ -43,17 +39,6 @@ pthread_mutex_t g_start_lock = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<Collector*> g_collector{nullptr};
 // Whose it is: a child that was made behind fork's back (_Fork, clone) has its memory, too.
 pid_t g_collector_pid = 0;
-
-Mode ModeFromEnvironment() {
-  // More rights than its user has (setuid, file capabilities): what the user's environment says
-  // must not load a library or send anything there.
-  if (getauxval(AT_SECURE) != 0) return Mode::kOff;
-  const char* text = getenv("TP_COLLECT");
-  if (text == nullptr) return Mode::kOn;
-  if (strcmp(text, "off") == 0) return Mode::kOff;
-  if (strcmp(text, "dormant") == 0) return Mode::kDormant;
-  return Mode::kOn;
-}
 
 void FindOwnPath() {
   Dl_info info;
@@ -92,45 +77,22 @@ void AtExit() {
 
 void PrepareOperations() {
   pthread_once(&g_operations_once, [] {
-    MemoryLimits limits = DivideMemory(MemoryLimitBytes());
+    MemoryLimits limits = DivideMemory(ReadMemoryBytes());
     ThreadOperationsList::Configure(limits.operation_buffers, &WakeCollector);
     LimitRegisteredTexts(limits.registered_texts);
     pthread_atfork(nullptr, nullptr, &AfterForkInChild);
   });
 }
 
-Capture::Priority PriorityFromEnvironment(std::vector<std::string>* notes) {
-  const char* text = getenv("TP_PRIORITY");
-  if (text != nullptr && strcmp(text, "us") == 0) return Capture::Priority::kUs;
-  if (text != nullptr && text[0] != '\0' && strcmp(text, "others") != 0) {
-    notes->push_back("TP_PRIORITY is neither \"others\" nor \"us\": other profilers come first");
-  }
-  return Capture::Priority::kOthers;
-}
-
-std::vector<std::string> Notes() {
-  std::vector<std::string> notes;
+void NoteOtherInjections(std::vector<std::string>* notes) {
   if (const char* other = OtherInjection(kCudaInjection, g_path)) {
-    notes.push_back(std::string("CUDA_INJECTION64_PATH names ") + other +
-                    " and was kept: the beginning is missing");
+    notes->push_back(std::string("CUDA_INJECTION64_PATH names ") + other +
+                     " and was kept: the beginning is missing");
   }
   if (const char* other = OtherInjection(kNvtxInjection, g_path)) {
-    notes.push_back(std::string("NVTX_INJECTION64_PATH names ") + other +
-                    " and was kept: ranges are not seen");
+    notes->push_back(std::string("NVTX_INJECTION64_PATH names ") + other +
+                     " and was kept: ranges are not seen");
   }
-  return notes;
-}
-
-ActivitySet ActivitiesFromEnvironment(std::vector<std::string>* notes) {
-  const char* text = getenv("TP_ACTIVITIES");
-  std::vector<std::string> unknown;
-  const ActivitySet activities = ParseActivities(text != nullptr ? text : "", &unknown);
-  if (unknown.empty()) return activities;
-  std::string words;
-  for (const std::string& word : unknown) words += (words.empty() ? "" : ", ") + word;
-  notes->push_back("TP_ACTIVITIES has words that are none: " + words.substr(0, kMostNamedBytes));
-  Log(LogLevel::kWarning, notes->back());
-  return activities;
 }
 
 void StartCollector(bool unannounced) {
@@ -138,16 +100,16 @@ void StartCollector(bool unannounced) {
   if (g_collector.load(std::memory_order_relaxed) == nullptr) {
     try {
       PrepareOperations();
-      std::vector<std::string> notes = Notes();
-      Capture::Priority priority = PriorityFromEnvironment(&notes);
-      const ActivitySet activities = ActivitiesFromEnvironment(&notes);
-      auto* collector = new Collector({.memory_bytes = MemoryLimitBytes(),
+      Settings settings = ReadSettings();
+      NoteOtherInjections(&settings.notes);
+      auto* collector = new Collector({.memory_bytes = settings.memory_bytes,
+                                       .library = g_path,
                                        .loaded_ns = g_loaded_ns,
-                                       .activities = activities,
-                                       .dormant = ModeFromEnvironment() == Mode::kDormant,
+                                       .activities = settings.activities,
+                                       .dormant = settings.mode == Mode::kDormant,
                                        .unannounced = unannounced,
-                                       .priority = priority,
-                                       .notes = std::move(notes),
+                                       .priority = settings.priority,
+                                       .notes = std::move(settings.notes),
                                        .wake = &WakeCollector});
       g_collector_pid = getpid();
       g_collector.store(collector, std::memory_order_release);
@@ -166,7 +128,7 @@ void StartCollector(bool unannounced) {
 // never uses CUDA.
 __attribute__((constructor)) void Loaded() {
   g_loaded_ns = HostTimeNs();
-  if (ModeFromEnvironment() == Mode::kOff) return;
+  if (ReadMode() == Mode::kOff) return;
   PrepareLog();
   FindOwnPath();
   if (g_path[0] != '\0') SetInjectionVariables(g_path);
@@ -179,7 +141,7 @@ extern "C" {
 
 // The CUDA driver's, from cuInit (CUDA_INJECTION64_PATH).
 __attribute__((visibility("default"))) int InitializeInjection() {
-  if (tp::collect::ModeFromEnvironment() != tp::collect::Mode::kOff) {
+  if (tp::collect::ReadMode() != tp::collect::Mode::kOff) {
     tp::collect::StartCollector(/*unannounced=*/false);
   }
   return 1;
@@ -188,7 +150,7 @@ __attribute__((visibility("default"))) int InitializeInjection() {
 // NVTX's, from the first call of each module (NVTX_INJECTION64_PATH). Not 0: we stay.
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     tp::collect::NvtxGetExportTable get_export_table) {
-  if (tp::collect::ModeFromEnvironment() == tp::collect::Mode::kOff) return 0;
+  if (tp::collect::ReadMode() == tp::collect::Mode::kOff) return 0;
   tp::collect::PrepareOperations();
   // The driver will not call us then; but a program that has ranges is likely to use CUDA.
   if (tp::collect::OtherInjection(tp::collect::kCudaInjection, tp::collect::g_path) != nullptr) {

@@ -146,6 +146,7 @@ ordered_json Fields(const query::Process& row) {
           {"events", std::move(events)},
           {"lost", lost},
           {"losses", LossFields(row.losses())},
+          {"more_may_be_lost", row.more_may_be_lost()},
           {"cupti_version", row.cupti_version()},
           {"driver_version", row.driver_version()},
           {"rank", row.rank()},

@@ -309,7 +309,7 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
     for (const query::Loss& loss : row.losses()) lost += loss.count();
     text.AddRow({absl::StrCat(row.pid()), ValidUtf8(ShortCommand(row.command())),
                  absl::AsciiStrToLower(query::ProcessState_Name(row.state())), absl::StrCat(events),
-                 absl::StrCat(lost),
+                 absl::StrCat(lost, row.more_may_be_lost() ? "+?" : ""),
                  DurationText(Microseconds(row.device_time_ns()), options.time_unit),
                  DurationText(Microseconds(row.unattributed_ns()), options.time_unit),
                  row.cupti_version() == 0 ? "-" : absl::StrCat(row.cupti_version()),

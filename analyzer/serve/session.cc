@@ -103,7 +103,9 @@ absl::Status Session::Add(const wire::Batch& batch) {
 }
 
 void Session::Told(const wire::Status& status) {
-  last_told_ns_ = last_seen_ns_;
+  // A daemon that was held up reads it late. (Only while capturing is it stamped.)
+  const bool is_stamped = status.state() == wire::CAPTURING && status.clock().host_ns() > 0;
+  last_told_ns_ = is_stamped ? std::min(last_seen_ns_, status.clock().host_ns()) : last_seen_ns_;
   losses_.Told(status);
   clock_.Add(Reading(status.clock()));
   state_ = status.state();
@@ -208,6 +210,7 @@ query::Process Session::Describe() const {
     *process.add_losses() = std::move(loss);
   }
   summary_->impossible().AddTo(process.mutable_losses());
+  process.set_more_may_be_lost(EndedWithoutGoodbye(ending));
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
@@ -229,11 +232,12 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
       process->add_notes(absl::StrCat(number, " ", absl::string_view(what.data(), what.size())));
     }
   };
-  if (ending != Ending::kNone && !goodbye_.has_value()) {
+  if (EndedWithoutGoodbye(ending)) {
     // What it did since was with CUPTI, which hands it over when the collector asks, or on its way.
     process->add_notes(absl::StrFormat(
-        "ended without a goodbye (a signal, _exit or exec): device work and calls of its last %.1f "
-        "s may be missing, and ranges of its last moment",
+        "ended without a goodbye (a signal, _exit, exec, or it was not listened to for 2 s): "
+        "device "
+        "work and calls of its last %.1f s may be missing, and ranges of its last moment",
         std::max(static_cast<double>(last_seen_ns_ - last_told_ns_) / 1e9, 0.1)));
   }
   const LateRecords late = summary_->late();

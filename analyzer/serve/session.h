@@ -81,6 +81,10 @@ class Session {
 
   // How a process without a connection has ended, if it has.
   Ending How() const;
+  // Then nobody knows all that was lost.
+  bool EndedWithoutGoodbye(Ending ending) const {
+    return ending != Ending::kNone && !goodbye_.has_value();
+  }
   void AddNotes(Ending ending, query::Process* process) const;
 
   Credentials credentials_;

@@ -71,6 +71,14 @@ void BatchQueue::Acknowledge(uint64_t sequence) {
   }
 }
 
+void BatchQueue::GiveUpUnsent() {
+  while (batches_.size() > sent_) {
+    dropped_ += batches_.back().counts;
+    bytes_ -= BytesOf(batches_.back());
+    batches_.pop_back();
+  }
+}
+
 void BatchQueue::Rewind() {
   sent_ = 0;
   for (SentAndGone& gone : sent_and_gone_) unsettled_.push_back(std::move(gone));

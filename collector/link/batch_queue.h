@@ -29,6 +29,9 @@ class BatchQueue {
   // The daemon has all batches up to this one.
   void Acknowledge(uint64_t sequence);
 
+  // Lets go of what was not sent on this connection: nobody will come for it any more.
+  void GiveUpUnsent();
+
   // The connection is gone: what was not acknowledged will be sent again.
   void Rewind();
   // A daemon has said which of our batches it has: those that went before they were acknowledged,

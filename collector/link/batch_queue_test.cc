@@ -95,6 +95,20 @@ TEST(BatchQueue, WhatIsOnItsWayOnThisConnectionIsNotLost) {
   EXPECT_EQ(queue.acknowledged()[EventKind::kKernel], 1u);
 }
 
+TEST(BatchQueue, WhatIsGivenUpIsCountedAndWhatWasSentIsNot) {
+  BatchQueue queue(10'000);
+  for (uint64_t i = 1; i <= 4; ++i) queue.Push(Batch(i, 1000));
+  queue.MarkSent();
+  queue.MarkSent();
+  queue.GiveUpUnsent();
+  EXPECT_EQ(queue.dropped()[EventKind::kKernel], 3u + 4u);
+  EXPECT_TRUE(queue.all_sent());
+  queue.Acknowledge(2);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.bytes(), 0u);
+  EXPECT_EQ(queue.acknowledged()[EventKind::kKernel], 1u + 2u);
+}
+
 TEST(BatchQueue, BeginsAndEndsOfRangesThatGoAreHandedBack) {
   BatchQueue queue(3000);
   EncodedBatch with_begin = Batch(1, 1000);

@@ -34,6 +34,8 @@ constexpr int64_t kReconnectNs = 500'000'000;
 constexpr int64_t kReconnectRefusedNs = 10'000'000'000;
 constexpr size_t kLongestCommand = 64 << 10;
 constexpr size_t kStringsPerMessage = 512 << 10;
+// More than the rest of a batch and what follows it.
+constexpr int kLastWordsSocketBytes = 4 << 20;
 // Programs may count on getting low descriptors in order.
 constexpr rlim_t kLowestDescriptor = 960;
 
@@ -113,6 +115,15 @@ void DaemonLink::SendFlushDone(uint64_t token) {
 }
 
 void DaemonLink::SendGoodbye(GoodbyeReason reason) { goodbye_ = reason; }
+
+void DaemonLink::GiveUpUnsent() {
+  if (fd_ < 0 || !goodbye_.has_value()) return;
+  queue_->GiveUpUnsent();
+  SendStatus();
+  // As much as the system allows, which is at least twice what a socket has at first.
+  const int bytes = kLastWordsSocketBytes;
+  setsockopt(fd_, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
 
 std::optional<uint64_t> DaemonLink::TakeFlushRequest() {
   return std::exchange(flush_request_, std::nullopt);

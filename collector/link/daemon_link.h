@@ -59,6 +59,11 @@ class DaemonLink {
   // The last message: after it nothing more is sent on this connection.
   void SendGoodbye(GoodbyeReason reason);
 
+  // At the very end, for a daemon that does not read: batches that it has not been sent are given
+  // up and counted as dropped, and the socket is made larger, so that a last status and the goodbye
+  // find room behind what it holds. A daemon that goes on then knows how it ended.
+  void GiveUpUnsent();
+
   // Commands that have come since the last call.
   std::optional<uint64_t> TakeFlushRequest();
   std::optional<CaptureCommand> TakeCaptureCommand();

@@ -343,6 +343,28 @@ TEST_F(DaemonLinkTest, ADaemonThatReadsNothingForHoursGetsOneStatusForAll) {
   EXPECT_EQ(statuses, 3) << "that of the connection, one before the batch, one after it";
 }
 
+TEST_F(DaemonLinkTest, TheLastWordsFindRoomBehindWhatADaemonHasNotRead) {
+  daemon_.Listen();
+  Pump();
+  ASSERT_TRUE(daemon_.Accept());
+  uint64_t last = 0;
+  for (; !link_->blocked(); Pump()) Push(++last);
+  for (int i = 0; i < 3; ++i) Push(++last);
+  link_->SendGoodbye(GoodbyeReason::kExit);
+  Pump();
+  ASSERT_TRUE(link_->blocked());
+  link_->GiveUpUnsent();
+  Pump();
+  EXPECT_FALSE(link_->blocked());
+  std::vector<wire::FromCollector> messages = daemon_.Read();
+  ASSERT_GT(messages.size(), 3u);
+  EXPECT_TRUE(messages.back().has_goodbye());
+  EXPECT_TRUE(messages[messages.size() - 2].has_status());
+  const wire::FromCollector& before = messages[messages.size() - 3];
+  EXPECT_EQ(before.batch().sequence() + queue_.dropped()[EventKind::kKernel], last);
+  EXPECT_GE(queue_.dropped()[EventKind::kKernel], 3u);
+}
+
 TEST_F(DaemonLinkTest, UnderAFilterOfSystemCallsThatCameLaterNoSocketIsMade) {
   Pump();
   daemon_.Listen();

@@ -79,7 +79,11 @@ class OperationBuffer {
   }
 
   // Writer: more than half full. The reader should be woken.
-  bool HalfFull() const { return written_local_ - read_seen_ > capacity_ / 2; }
+  bool HalfFull() {
+    if (written_local_ - read_seen_ <= capacity_ / 2) return false;
+    read_seen_ = read_.load(std::memory_order_acquire);
+    return written_local_ - read_seen_ > capacity_ / 2;
+  }
 
   // Reader. Calls `visit(const OperationEvent&, std::string_view text)` for what was written so
   // far.

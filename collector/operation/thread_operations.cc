@@ -259,6 +259,8 @@ ThreadOperations* ThreadOperationsList::Create() {
   // ever nest.
   size_t bytes = head_bytes + ThreadOperations::kDeepest * sizeof(ThreadOperations::OpenRange);
   size_t reserved_bytes = head_bytes + ThreadOperations::kStackStepBytes;
+  // The reader gives back what threads that have ended had.
+  if (used + reserved_bytes > memory_limit_ / 2 && wake_ != nullptr) wake_();
   bool reserved = g_key_made && Reserve(reserved_bytes);
   void* memory = MAP_FAILED;
   if (reserved) {

@@ -123,7 +123,7 @@ class ThreadOperations {
 class ThreadOperationsList {
  public:
   // Before the first Current(). `wake` is called (on an application's thread) when a buffer is half
-  // full.
+  // full, and for each new thread while half of the bound is used.
   static void Configure(size_t memory_limit_bytes, void (*wake)());
 
   // Collector thread. Calls `visit(ThreadOperations&)` for each thread, and gives back those that

@@ -318,7 +318,8 @@ void AddProcesses(const query::Table& table, const Rates& rates, const ColumnOpt
   columns.push_back({"Lost", "", 5, false, [&rows](int i) {
                        uint64_t lost = 0;
                        for (const query::Loss& loss : rows[i].losses()) lost += loss.count();
-                       return CountText(static_cast<double>(lost));
+                       return CountText(static_cast<double>(lost)) +
+                              (rows[i].more_may_be_lost() ? "+?" : "");
                      }});
   columns.push_back({"Memory", "", 8, false, [&rows](int i) {
                        return BytesText(static_cast<int64_t>(rows[i].collector_memory_bytes()));

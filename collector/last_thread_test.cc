@@ -1,0 +1,36 @@
+#include "collector/last_thread.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace tp::collect {
+namespace {
+
+TEST(LastThread, IsNotOneBesideTheMainOne) {
+  EXPECT_FALSE(IsLastThread());
+  bool last = true;
+  std::thread([&] { last = IsLastThread(); }).join();
+  EXPECT_FALSE(last);
+}
+
+TEST(LastThread, IsTheOneThatOutlivesAllOthers) {
+  pid_t child = fork();
+  if (child == 0) {
+    std::thread([] {
+      while (!IsLastThread()) usleep(1000);
+      _exit(17);
+    }).detach();
+    std::thread([] { usleep(20'000); }).detach();
+    syscall(SYS_exit, 0);  // What pthread_exit comes to, without unwinding through the test.
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 17);
+}
+
+}  // namespace
+}  // namespace tp::collect
