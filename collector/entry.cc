@@ -17,6 +17,7 @@
 
 #include "collector/collector.h"
 #include "collector/environment.h"
+#include "collector/last_thread.h"
 #include "collector/log.h"
 #include "collector/operation/nvtx_listener.h"
 #include "collector/operation/text.h"
@@ -129,6 +130,7 @@ void StartCollector(bool unannounced) {
 __attribute__((constructor)) void Loaded() {
   g_loaded_ns = HostTimeNs();
   if (ReadMode() == Mode::kOff) return;
+  WatchMainThread();
   PrepareLog();
   FindOwnPath();
   if (g_path[0] != '\0') SetInjectionVariables(g_path);

@@ -5,7 +5,12 @@
 
 namespace tp::collect {
 
-// The calling thread is the only one left, and not the main one. Reads /proc; false if it cannot.
+// To be called once, while the library is loaded: from then on the main thread's end is noticed, if
+// it is the calling one, and IsLastThread asks the system nothing before that.
+void WatchMainThread();
+
+// The calling thread is the only one left, and not the main one. Reads /proc, if the main thread
+// may have ended; false if it cannot.
 bool IsLastThread();
 
 }  // namespace tp::collect

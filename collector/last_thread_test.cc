@@ -1,6 +1,7 @@
 #include "collector/last_thread.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,6 +27,23 @@ TEST(LastThread, IsTheOneThatOutlivesAllOthers) {
     }).detach();
     std::thread([] { usleep(20'000); }).detach();
     syscall(SYS_exit, 0);  // What pthread_exit comes to, without unwinding through the test.
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 17);
+}
+
+TEST(LastThread, IsFoundWhenTheWatchedMainThreadHasEnded) {
+  pid_t child = fork();
+  if (child == 0) {
+    WatchMainThread();
+    std::thread([] {
+      if (IsLastThread()) _exit(1);
+      while (!IsLastThread()) usleep(1000);
+      _exit(17);
+    }).detach();
+    usleep(20'000);
+    pthread_exit(nullptr);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
