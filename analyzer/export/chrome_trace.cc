@@ -51,9 +51,16 @@ std::string_view Category(ActivityKind kind) {
       return "cuda_driver";
     case ActivityKind::kOverhead:
       return "overhead";
-    default:
-      return "gpu_user_annotation";
+    case ActivityKind::kSynchronization:
+      return "cuda_sync";
+    case ActivityKind::kCompilation:
+      return "compilation";
+    case ActivityKind::kGraph:
+      return "gpu_graph";
+    case ActivityKind::kDeviceAnnotation:
+      break;
   }
+  return "gpu_user_annotation";
 }
 
 class Writer {

@@ -36,7 +36,7 @@ class ChromeTraceTest : public testing::Test {
     activity.start_ns = start_ns;
     activity.end_ns = end_ns;
     activity.correlation = correlation;
-    if (IsHostCall(kind)) activity.device = -1;
+    if (IsOnHost(kind)) activity.device = -1;
     recording_.activities.push_back(activity);
     return &recording_.activities.back();
   }
@@ -154,6 +154,21 @@ TEST_F(ChromeTraceTest, DeviceWorkAndCallsSayAllThatIsKnownOfThem) {
   EXPECT_EQ(Events("X", "gpu_memset")[0]["args"], json::parse(R"json(
       {"correlation": "1152921504606846976", "External id": 1, "bytes": 64, "value": 255,
        "device": 3, "context": 2, "stream": 13})json"));
+}
+
+TEST_F(ChromeTraceTest, WhatIsNoAnnotationIsNotCalledOne) {
+  Add(ActivityKind::kGraph, 10, 20, 5);
+  Add(ActivityKind::kSynchronization, 10, 20, 5);
+  Add(ActivityKind::kCompilation, 10, 20, 5);
+  Add(ActivityKind::kOverhead, 10, 20, 5);
+  Add(ActivityKind::kDeviceAnnotation, 10, 20, 5);
+  for (const char* category :
+       {"gpu_graph", "cuda_sync", "compilation", "overhead", "gpu_user_annotation"}) {
+    const std::vector<json> events = Events("X", category);
+    ASSERT_EQ(events.size(), 1u) << category;
+    const bool is_on_device = std::string_view(category).starts_with("gpu");
+    EXPECT_EQ(events[0]["args"].contains("stream"), is_on_device) << category;
+  }
 }
 
 TEST_F(ChromeTraceTest, PyTorchsToolsFindTheRank) {

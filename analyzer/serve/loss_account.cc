@@ -21,41 +21,6 @@ bool IsKnownKind(int kind) { return kind >= 0 && kind < wire::EventKind_ARRAYSIZ
 
 }  // namespace
 
-std::string KindWord(int event_kind) {
-  switch (event_kind) {
-    case wire::EVENT_KIND_UNKNOWN:
-      return "records";
-    case wire::OPERATION:
-      return "operations";
-    case wire::KERNEL:
-      return "kernels";
-    case wire::COPY:
-      return "copies";
-    case wire::FILL:
-      return "fills";
-    case wire::RUNTIME_CALL:
-      return "runtime_calls";
-    case wire::DRIVER_CALL:
-      return "driver_calls";
-    case wire::LAUNCH_OPERATION:
-      return "launch_operations";
-    case wire::GRAPH:
-      return "graphs";
-    case wire::SYNCHRONIZATION:
-      return "synchronizations";
-    case wire::MEMORY:
-      return "memory";
-    case wire::OVERHEAD:
-      return "overhead";
-    case wire::COMPILATION:
-      return "compilations";
-    case wire::GRAPH_NODE:
-      return "graph_nodes";
-    default:
-      return absl::StrCat("events of unknown kind ", event_kind);
-  }
-}
-
 std::string CauseWord(int loss_cause) {
   switch (loss_cause) {
     case wire::LOSS_CAUSE_UNKNOWN:

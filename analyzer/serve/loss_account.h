@@ -13,14 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/wire/batch_decoder.h"
+#include "analyzer/wire/event_kind.h"
 #include "proto/query.pb.h"
 #include "proto/wire.pb.h"
 
 namespace tp {
 
-// "kernels", "launch_operations", ...: as in query.proto.
-std::string KindWord(int event_kind);
 std::string CauseWord(int loss_cause);
 
 class LossAccount {

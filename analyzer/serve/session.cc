@@ -192,20 +192,7 @@ query::Process Session::Describe() const {
     if (process.reason().empty()) process.set_reason("its collector has not told its state yet");
   }
 
-  for (const int kind : {wire::OPERATION, wire::KERNEL, wire::COPY, wire::FILL, wire::RUNTIME_CALL,
-                         wire::DRIVER_CALL}) {
-    query::KindCount* events = process.add_events();
-    events->set_kind(KindWord(kind));
-    events->set_count(losses_.received()[kind]);
-  }
-  // What most processes have none of.
-  for (const int kind : {wire::GRAPH, wire::SYNCHRONIZATION, wire::MEMORY, wire::OVERHEAD,
-                         wire::COMPILATION, wire::GRAPH_NODE}) {
-    if (losses_.received()[kind] == 0) continue;
-    query::KindCount* events = process.add_events();
-    events->set_kind(KindWord(kind));
-    events->set_count(losses_.received()[kind]);
-  }
+  AddEvents(losses_.received(), &process);
   for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
     *process.add_losses() = std::move(loss);
   }

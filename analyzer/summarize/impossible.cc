@@ -11,11 +11,11 @@ constexpr const char* kCauseWords[] = {"end before they start", "start before th
 }  // namespace
 
 void ImpossibleRecords::AddActivity(Impossibility what, ActivityKind kind) {
-  ++counts_[static_cast<size_t>(what)][RecordKindOf(kind).value()];
+  ++counts_[static_cast<size_t>(what)][EventKindOf(kind)];
 }
 
 void ImpossibleRecords::RemoveActivity(Impossibility what, ActivityKind kind) {
-  --counts_[static_cast<size_t>(what)][RecordKindOf(kind).value()];
+  --counts_[static_cast<size_t>(what)][EventKindOf(kind)];
 }
 
 uint64_t ImpossibleRecords::count(Impossibility what) const {
@@ -27,10 +27,10 @@ uint64_t ImpossibleRecords::count(Impossibility what) const {
 void ImpossibleRecords::AddTo(google::protobuf::RepeatedPtrField<query::Loss>* losses) const {
   static_assert(std::size(kCauseWords) == kCauses);
   for (size_t cause = 0; cause < kCauses; ++cause) {
-    for (size_t kind = 0; kind < kRecordKindWords.size(); ++kind) {
+    for (int kind = 0; kind < wire::EventKind_ARRAYSIZE; ++kind) {
       if (counts_[cause][kind] == 0) continue;
       query::Loss* loss = losses->Add();
-      loss->set_kind(kRecordKindWords[kind]);
+      loss->set_kind(KindWord(kind));
       loss->set_cause(kCauseWords[cause]);
       loss->set_count(counts_[cause][kind]);
     }

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "analyzer/model/recording.h"
-#include "analyzer/summarize/record_kinds.h"
+#include "analyzer/wire/event_kind.h"
 #include "google/protobuf/repeated_field.h"
 #include "proto/query.pb.h"
 
@@ -21,7 +21,7 @@ enum class Impossibility {
 
 class ImpossibleRecords {
  public:
-  void AddSpan(Impossibility what) { ++counts_[static_cast<size_t>(what)][kSpanRecords]; }
+  void AddSpan(Impossibility what) { ++counts_[static_cast<size_t>(what)][wire::OPERATION]; }
   void AddActivity(Impossibility what, ActivityKind kind);
   // What was taken for impossible and is not.
   void RemoveActivity(Impossibility what, ActivityKind kind);
@@ -32,7 +32,7 @@ class ImpossibleRecords {
 
  private:
   static constexpr size_t kCauses = 3;
-  std::array<std::array<uint64_t, kRecordKindWords.size()>, kCauses> counts_{};
+  std::array<EventCounts, kCauses> counts_{};
 };
 
 }  // namespace tp

@@ -1,7 +1,6 @@
 #include "analyzer/summarize/whole_summary.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/present/notes.h"
-#include "analyzer/summarize/record_kinds.h"
+#include "analyzer/wire/event_kind.h"
 
 namespace tp {
 namespace {
@@ -81,16 +80,12 @@ std::map<int64_t, Summary> SummarizeEach(const WholeRecording& recording, Proces
   return summaries;
 }
 
-using EventCounts = std::array<uint64_t, kRecordKindWords.size()>;
-
 std::map<int64_t, EventCounts> CountEvents(const WholeRecording& recording, Processes* processes) {
   std::map<int64_t, EventCounts> counts;
   for (const auto& [pid, name] : processes->names()) counts[pid] = {};
-  for (const Span& span : recording.spans) ++counts[processes->Of(span.thread)][kSpanRecords];
+  for (const Span& span : recording.spans) ++counts[processes->Of(span.thread)][wire::OPERATION];
   for (const DeviceActivity& activity : recording.activities) {
-    if (const auto kind = RecordKindOf(activity.kind)) {
-      ++counts[processes->Of(activity.thread)][*kind];
-    }
+    ++counts[processes->Of(activity.thread)][EventKindOf(activity.kind)];
   }
   return counts;
 }
@@ -106,11 +101,7 @@ void AddProcesses(const WholeRecording& recording, Processes* processes, Summary
     process->set_command(name == processes->names().end() ? "(not told)" : name->second);
     process->set_state(query::GONE);
     process->set_rank(recording.rank);
-    for (size_t kind = 0; kind < kRecordKindWords.size(); ++kind) {
-      query::KindCount* events = process->add_events();
-      events->set_kind(kRecordKindWords[kind]);
-      events->set_count(counts[kind]);
-    }
+    AddEvents(counts, process);
     const Summary* summary = summary_of(pid);
     if (summary == nullptr) continue;
     process->set_device_time_ns(summary->device_time_ns());

@@ -12,7 +12,6 @@
 #define ANALYZER_WIRE_BATCH_DECODER_H_
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,14 +20,12 @@
 #include "absl/status/statusor.h"
 #include "analyzer/model/clock_time.h"
 #include "analyzer/model/recording.h"
+#include "analyzer/wire/event_kind.h"
 #include "analyzer/wire/name_table.h"
 #include "google/protobuf/repeated_field.h"
 #include "proto/wire.pb.h"
 
 namespace tp {
-
-// How many events of each wire::EventKind, by its number.
-using EventCounts = std::array<uint64_t, wire::EventKind_ARRAYSIZE>;
 
 // InvalidArgument if a row of the batch cannot be read.
 absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names);

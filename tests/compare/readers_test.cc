@@ -123,7 +123,8 @@ TEST_F(Readers, OfTracesHaveTheSumsOfAllRanksInAMergedOne) {
   const std::string merged = Written(
       "merged.json", [&](OutputFile* out) { EXPECT_TRUE(MergeTraces(ranks, {}, out).ok()); });
   json both = OurKernels(Imported(ranks[0]));
-  for (const auto& [name, sums] : OurKernels(Imported(ranks[1])).items()) {
+  const json second = OurKernels(Imported(ranks[1]));
+  for (const auto& [name, sums] : second.items()) {
     if (!both.contains(name)) {
       both[name] = sums;
       continue;
@@ -158,9 +159,14 @@ std::multimap<std::string, int64_t> BoxesOf(const std::string& folded, int64_t* 
 }
 
 TEST_F(Readers, OfFoldedStacksDrawOurTimes) {
-  const WholeRecording recording = Imported(*RealCases() / "cpu_only/trace.json.gz");
-  const auto stacks = FoldStacks(recording, Summarize(recording), "self_cpu_time");
+  // Beside the case's own frames, some that could be taken for something else.
+  const GoldenCase golden(MadeUpCase("random/mixed_a"));
+  const WholeRecording& recording = golden.recording();
+  auto stacks = FoldStacks(recording, Summarize(recording), "self_cpu_time");
   ASSERT_TRUE(stacks.ok()) << stacks.status();
+  stacks->push_back({"main;a b 12;<lambda> & \"quotes\";Größe 大小", 5'000'000'000});
+  stacks->push_back({"main;a b 12", 3'000'000'000});
+  stacks->push_back({"main;#1", 2'000'000'000});
   const std::string folded =
       Written("stacks.txt", [&](OutputFile* out) { WriteFoldedStacks(*stacks, out); });
   int64_t all = 0;
@@ -173,7 +179,7 @@ TEST_F(Readers, OfFoldedStacksDrawOurTimes) {
               static_cast<double>(stacks->size()) / 2);
 
   const json theirs = Run("flame_frames.py", folded);
-  ASSERT_GT(theirs.size(), 100u);
+  ASSERT_GT(theirs.size(), 20u);
   for (const json& box : theirs) {
     const auto [begin, end] = ours.equal_range(box[0]);
     const auto same =
