@@ -8,6 +8,7 @@
 #include "proto/version.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
+#include "tools/control/suggestion.h"
 #include "tools/control/terminal_text.h"
 
 namespace tp {
@@ -42,20 +43,48 @@ std::string FullName(const std::vector<const CLI::App*>& commands) {
   });
 }
 
+// The names of the options of the chosen commands.
+std::vector<std::string> OptionNames(const std::vector<const CLI::App*>& chosen) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : chosen) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+// For the first option that is none.
+std::string OptionMeant(const std::vector<const CLI::App*>& chosen,
+                        const std::vector<std::string>& arguments) {
+  const std::vector<std::string> names = OptionNames(chosen);
+  for (const std::string& argument : arguments) {
+    const std::string option = argument.substr(0, argument.find('='));
+    if (option.rfind("--", 0) != 0 ||
+        std::find(names.begin(), names.end(), option) != names.end()) {
+      continue;
+    }
+    return DidYouMean(option, names);
+  }
+  return "";
+}
+
 // What is wrong, in words that name the right ones where a command is missing or misspelt.
 std::string Complaint(const CLI::ParseError& error, const std::vector<const CLI::App*>& chosen,
                       const std::vector<std::string>& arguments) {
   const auto commands = chosen.back()->get_subcommands([](const CLI::App*) { return true; });
-  if (commands.empty()) return error.what();
-  const std::string names =
-      absl::StrJoin(commands, ", ",
-                    [](std::string* out, const CLI::App* command) { *out += command->get_name(); });
+  const std::string what = absl::StrCat(
+      error.what(), error.get_name() == "ExtrasError" ? OptionMeant(chosen, arguments) : "");
+  if (commands.empty()) return what;
+  std::vector<std::string> words;
+  for (const CLI::App* command : commands) words.push_back(command->get_name());
+  const std::string names = absl::StrJoin(words, ", ");
   // Each command chosen has taken one word.
   const size_t taken = chosen.size() - 1;
   if (arguments.size() <= taken) return absl::StrCat("a command is missing, one of ", names);
   const std::string& word = arguments[taken];
-  if (!word.empty() && word[0] == '-') return error.what();
-  return absl::StrCat("'", word, "' is no command; there are ", names);
+  if (!word.empty() && word[0] == '-') return what;
+  return absl::StrCat("'", word, "' is no command; there are ", names, DidYouMean(word, words));
 }
 
 }  // namespace

@@ -134,10 +134,13 @@ TEST(CommandLine, AMisspeltCommandIsToldWithTheRightOnes) {
   EXPECT_EQ(
       Tpctl({"tabel"}).errors,
       "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, start, stop, "
-      "daemon, completion (see `tpctl --help`)\n");
+      "daemon, completion; did you mean table? (see `tpctl --help`)\n");
   EXPECT_EQ(Tpctl({"daemon", "restart"}).errors,
-            "tpctl: 'restart' is no command; there are start, stop, status (see `tpctl daemon "
-            "--help`)\n");
+            "tpctl: 'restart' is no command; there are start, stop, status; did you mean start? "
+            "(see `tpctl daemon --help`)\n");
+  EXPECT_THAT(Tpctl({"table", "--sortby", "count"}).errors,
+              HasSubstr("--sortby; did you mean --sort-by?"));
+  EXPECT_THAT(Tpctl({"table", "--limit=4"}).errors, Not(HasSubstr("did you mean")));
   EXPECT_THAT(Tpctl({}).errors, HasSubstr("a command is missing, one of run, top"));
 }
 

@@ -121,7 +121,7 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
         arguments->request.set_top_level(true);
         arguments->text.top_level_events_only = true;
       },
-      "Only operations that no other encloses");
+      "With --view spans: only spans that no other encloses");
   app->add_flag("--with-flops", arguments->text.with_flops, "Floating point operations too");
   app->add_option_function<std::string>(
          "--time-unit",
