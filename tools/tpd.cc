@@ -65,7 +65,7 @@ int Parse(int argc, char** argv, Arguments* arguments) {
                  "what all processes' summaries may take, in MiB; one process at most an eighth")
       ->type_name("MB")
       ->capture_default_str()
-      ->check(CLI::Range(tp::StoreLimits::kMinMegabytes, size_t{1} << 22));
+      ->check(CLI::Range(tp::StoreLimits::kMinMegabytes, size_t{1} << 22).description(""));
   app.add_option(
          "--log-file", arguments->log_file,
          "where to log (default: in the background the socket's path with .log, else stderr)")

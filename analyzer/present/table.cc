@@ -214,7 +214,7 @@ std::string CopiesText(const query::Table& all, const query::Table& shown,
   for (const query::CopyRow& row : shown.copies()) {
     std::vector<std::string> cells = {
         row.direction(),
-        row.source_memory(),
+        row.direction() == "fill" ? "" : row.source_memory(),
         row.destination_memory(),
         absl::StrCat(row.count()),
         BytesText(row.bytes()),

@@ -86,8 +86,8 @@ void AddNotesOfView(const std::vector<query::Process>& processes, query::Table* 
   };
   if (table->view() == query::API) {
     note("chatty",
-         "calls that only ask for a state, such as cudaGetDevice and cudaGetLastError, "
-         "are not collected: TP_ACTIVITIES=+chatty");
+         "not collected without TP_ACTIVITIES=+chatty: calls that only ask for a state, such as "
+         "cudaGetDevice and cudaGetLastError");
   } else if (table->view() == query::MEMORY) {
     note("memory", "memory is not collected: TP_ACTIVITIES=+memory");
   }

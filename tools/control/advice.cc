@@ -42,4 +42,13 @@ std::vector<std::string> WhyEmpty(const query::Table& table, const std::string& 
   return {absl::StrCat("Nothing recorded in the view `", ViewName(table.view()), "` yet.")};
 }
 
+std::string WhyEmptyFile(const query::Table& table, const std::string& path) {
+  std::string text = absl::StrCat(EscapeForTerminal(path), " has nothing for the view `",
+                                  ViewName(table.view()), "`");
+  if (table.view() == query::OPERATIONS && table.device_time_total_ns() > 0) {
+    absl::StrAppend(&text, ": its device work is in the view `kernels`");
+  }
+  return text;
+}
+
 }  // namespace tp

@@ -88,7 +88,7 @@ absl::StatusOr<RunningDaemon> EnsureDaemon() {
   if (!program.ok()) return program.status();
 
   const FileDescriptor complaints(memfd_create("tpd-stderr", MFD_CLOEXEC));
-  const Clock::time_point end = Clock::now() + kStartDeadline;
+  const Clock::time_point begin = Clock::now(), end = begin + kStartDeadline;
   pid_t child = -1;
   bool ended = true;  // As a daemon's first process does once the daemon is up.
   int status = 0;
@@ -101,7 +101,10 @@ absl::StatusOr<RunningDaemon> EnsureDaemon() {
       ended = false;
     }
     daemon = AskWhoListens();
-    if (daemon.ok()) return RunningDaemon{*daemon, !(ended && status != 0)};
+    if (daemon.ok()) {
+      const std::chrono::nanoseconds waited = Clock::now() - begin;
+      return RunningDaemon{*daemon, daemon->uptime_ns() < waited.count()};
+    }
     if (!ended && waitpid(child, &status, WNOHANG) == child) {
       ended = true;
       continue;  // Another one may have been started at the same moment.

@@ -59,6 +59,10 @@ bool HasRates(const ScreenState& state) {
          AreAboutTheSame(state.before->table, state.current->table);
 }
 
+bool IsFile(const ScreenState& state) {
+  return state.current.has_value() && state.current->daemon.pid() == 0;
+}
+
 uint64_t EventsOf(const query::Table& table) {
   uint64_t events = 0;
   for (const query::Process& process : table.processes()) events += EventCount(process);
@@ -118,8 +122,8 @@ Line ProcessesLine(const ScreenState& state) {
   }
   if (table.processes().empty()) line.push_back({" none", Tone::kPlain});
   if (table.ended_left_out() > 0) {
-    line.push_back({absl::StrFormat(", %d gone not counted%s", table.ended_left_out(),
-                                    state.live ? " (e)" : ""),
+    line.push_back({absl::StrFormat(state.live ? " (e adds %d gone)" : " (without %d gone)",
+                                    table.ended_left_out()),
                     Tone::kDim});
   }
   const uint64_t events = EventsOf(table);
@@ -281,33 +285,33 @@ const char* WhoseTotals(const query::Table& table) {
   const auto& processes = table.processes();
   const auto ended = [](const query::Process& process) { return process.state() == query::GONE; };
   if (table.view() == query::PROCESSES) return "";
-  if (table.ended_left_out() > 0) return " in the processes that run";
+  if (table.ended_left_out() > 0) return " in running processes";
   if (std::none_of(processes.begin(), processes.end(), ended)) return "";
   return std::all_of(processes.begin(), processes.end(), ended)
-             ? " in the processes that ended"
-             : " in all processes, those that ended too";
+             ? " in ended processes"
+             : " in running and ended processes";
 }
 
 // What the numbers below mean.
 Line CaptionLine(const ScreenState& state, const ViewColumns& view, int width) {
   std::string text =
       state.live ? " " : absl::StrCat("View ", ViewName(state.arranged.view()), ". ");
+  // First, since the end may have no room: that rows are missing.
+  if (!state.filter.empty()) {
+    absl::StrAppend(&text, "Only names with \"", EscapeForTerminal(state.filter), "\". ");
+  }
   const bool has_rates =
       HasRates(state) && std::any_of(view.columns.begin(), view.columns.end(),
                                      [](const auto& c) { return c.sort_key == kRateKey; });
-  const bool is_file = state.current->daemon.pid() == 0;
-  absl::StrAppend(
-      &text, is_file ? "Totals of the recording"
-                     : absl::StrCat("Totals since capturing began", WhoseTotals(state.arranged)));
+  absl::StrAppend(&text, IsFile(state) ? "Totals of the recording"
+                                       : absl::StrCat("Totals since capturing began",
+                                                      WhoseTotals(state.arranged)));
   if (has_rates) {
-    absl::StrAppend(&text, absl::StrFormat(", rates (/s) over the last %.1f s",
+    absl::StrAppend(&text, absl::StrFormat(", rates (/s) over %.1f s",
                                            SecondsBetween(*state.before, *state.current)));
   }
   const std::string key = SortKeyInUse(state);
   if (!key.empty()) absl::StrAppend(&text, "; by ", SortTitle(view, key));
-  if (!state.filter.empty()) {
-    absl::StrAppend(&text, "; only names with \"", EscapeForTerminal(state.filter), "\"");
-  }
   return FitLine({{text + ".", Tone::kDim}}, width);
 }
 
