@@ -116,7 +116,8 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
       "  tpctl table --sort-by self_cuda_time_total --row-limit 10\n"
       "\n"
       "`tpctl COMMAND --help` tells more. TP_SOCKET names the daemon's socket if it is not in its\n"
-      "usual place. Exit status: 0 done, 1 failed, 2 bad arguments or a bad input file, 3 no daemon.");
+      "usual place. Exit status: 0 done, 1 failed, 2 bad arguments or a bad input file, 3 no "
+      "daemon.");
   Action action;
   const std::vector<std::string> traced = SplitOffTraced(&arguments);
   AddRunCommand(&app, &traced, &action);

@@ -287,9 +287,8 @@ const char* WhoseTotals(const query::Table& table) {
   if (table.view() == query::PROCESSES) return "";
   if (table.ended_left_out() > 0) return " in running processes";
   if (std::none_of(processes.begin(), processes.end(), ended)) return "";
-  return std::all_of(processes.begin(), processes.end(), ended)
-             ? " in ended processes"
-             : " in running and ended processes";
+  return std::all_of(processes.begin(), processes.end(), ended) ? " in ended processes"
+                                                                : " in running and ended processes";
 }
 
 // What the numbers below mean.
