@@ -546,6 +546,32 @@ TEST_F(DaemonTest, ARemovedSocketIsMadeAnewAndNobodyIsLost) {
   EXPECT_EQ(QueryClient(socket_path()).Daemon().pid(), LockHolder(socket_path()).value_or(0));
 }
 
+TEST_F(DaemonTest, WhatIsNotCollectedIsToldWithHowManyProcessesItGoesFor) {
+  const auto connect = [this](uint64_t ticks, const std::vector<std::string>& activities) {
+    wire::Hello hello = CollectorClient::UsualHello();
+    hello.set_start_time_ticks(ticks);
+    auto collector = Connect(hello);
+    wire::FromCollector message;
+    message.mutable_status()->set_state(wire::CAPTURING);
+    for (const std::string& activity : activities)
+      message.mutable_status()->add_activities(activity);
+    EXPECT_TRUE(collector->Send(message));
+    EXPECT_TRUE(collector->SendBatch(OneStep(1, MonotonicNow(), 10)));
+    EXPECT_TRUE(collector->WaitUntilAcknowledged(1));
+    return collector;
+  };
+  const std::string note = "memory is not collected: TP_ACTIVITIES=+memory";
+  const auto first = connect(1, {"kernels"});
+  QueryClient tool(socket_path());
+  query::Table table = tool.Table(query::MEMORY);
+  ASSERT_EQ(table.notes_size(), 1);
+  EXPECT_EQ(table.notes(0), note);
+  const auto second = connect(2, {"kernels", "memory"});
+  table = tool.Table(query::MEMORY);
+  ASSERT_EQ(table.notes_size(), 1);
+  EXPECT_EQ(table.notes(0), note + " (goes for 1 of 2 processes)");
+}
+
 TEST_F(DaemonTest, ACollectorOfAnotherProtocolIsRefusedWithAReason) {
   CollectorClient collector(socket_path());
   wire::Hello hello = CollectorClient::UsualHello();

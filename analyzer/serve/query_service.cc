@@ -75,14 +75,19 @@ int64_t LeaveOutEnded(std::vector<const Session*>* sessions) {
 // What the view would show, and is not collected: nothing there would pass for nothing done.
 void AddNotesOfView(const std::vector<query::Process>& processes, query::Table* table) {
   const auto note = [&](const char* activity, const char* text) {
-    for (const query::Process& process : processes) {
+    const auto lacks = [activity](const query::Process& process) {
       const auto& collected = process.activities();
       // An old collector does not say what it collects.
-      if (collected.empty()) continue;
-      if (std::find(collected.begin(), collected.end(), activity) != collected.end()) continue;
-      table->add_notes(text);
-      return;
+      return !collected.empty() &&
+             std::find(collected.begin(), collected.end(), activity) == collected.end();
+    };
+    const size_t lacking = std::count_if(processes.begin(), processes.end(), lacks);
+    if (lacking == 0) return;
+    std::string whole = text;
+    if (lacking < processes.size()) {
+      absl::StrAppend(&whole, " (goes for ", lacking, " of ", processes.size(), " processes)");
     }
+    table->add_notes(std::move(whole));
   };
   if (table->view() == query::API) {
     note("chatty",

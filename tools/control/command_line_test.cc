@@ -96,13 +96,14 @@ TEST(CommandLine, AMistakeIsOneLineAndExitStatus2) {
       {"table", "--view"},
       {"table", "--pid", "0"},
       {"table", "--pid", "abc"},
+      {"table", "--pid", "2147483648"},
       {"table", "--pid", "12x"},
       {"table", "--row-limit", "many"},
       {"table", "--group-by-stack", "-1"},
       {"table", "--time-unit", "h"},
       {"table", "--max-name-width", "2"},
       {"table", "--format", "xml"},
-      {"table", "--input", "file"},  // Not there yet: must not be accepted.
+      {"table", "--input", "file"},  // There is none.
       {"table", "--window", "10s"},
       {"top", "--view", "spans"},
       {"top", "--interval", "0"},
