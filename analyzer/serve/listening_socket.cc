@@ -158,21 +158,24 @@ bool ListeningSocket::IsInPlace() const { return IsSocketInPlace() && lock_.IsIn
 
 absl::StatusOr<bool> ListeningSocket::Restore() {
   if (absl::Status made = MakeFolder(Folder(path_)); !made.ok()) return made;
+  const absl::StatusOr<sockaddr_un> address = Address(path_);
+  if (!address.ok()) return address.status();
   const bool socket_in_place = IsSocketInPlace();
   if (!lock_.IsInPlace()) {
     absl::StatusOr<DaemonLock> lock = DaemonLock::Take(path_);
     if (lock.ok()) {
       lock_ = *std::move(lock);
-    } else if (socket_in_place && absl::IsAlreadyExists(lock.status())) {
+    } else if (!absl::IsAlreadyExists(lock.status())) {
+      return lock.status();
+    } else if (socket_in_place) {
       // Somebody who is about to find that we listen.
       return false;
     } else {
-      return lock.status();
+      // Somebody who has come instead of us, or only looks who holds it.
+      return Listens(*address) ? RunsAlready(path_) : absl::UnavailableError(path_ + " is taken");
     }
   }
   if (socket_in_place) return false;
-  const absl::StatusOr<sockaddr_un> address = Address(path_);
-  if (!address.ok()) return address.status();
   if (absl::Status removed = RemoveStale(path_, *address, absl::ZeroDuration()); !removed.ok()) {
     return removed;
   }

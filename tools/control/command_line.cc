@@ -127,6 +127,7 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);
   AddCaptureCommands(&app, &action);
+  AddDoctorCommand(&app, &action);
   AddDaemonCommand(&app, &action);
   AddCompletionCommand(&app, &action);
 

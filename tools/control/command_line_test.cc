@@ -137,7 +137,7 @@ TEST(CommandLine, AMisspeltCommandIsToldWithTheRightOnes) {
   EXPECT_EQ(
       Tpctl({"tabel"}).errors,
       "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, start, stop, "
-      "daemon, completion; did you mean table? (see `tpctl --help`)\n");
+      "doctor, daemon, completion; did you mean table? (see `tpctl --help`)\n");
   EXPECT_EQ(Tpctl({"daemon", "restart"}).errors,
             "tpctl: 'restart' is no command; there are start, stop, status; did you mean start? "
             "(see `tpctl daemon --help`)\n");
