@@ -1,6 +1,7 @@
 // tpd, the daemon: takes what the collectors of traced processes send, and answers tpctl.
 //
-// Exit status: 0 ended (or, detached, listening), 1 could not start, 2 bad arguments.
+// Exit status: 0 ended (or, detached, listening), 1 could not start, 2 bad arguments, 3 one runs
+// there already.
 #include <fcntl.h>
 #include <signal.h>
 #include <spdlog/sinks/rotating_file_sink.h>
@@ -29,6 +30,7 @@ namespace {
 
 constexpr int kExitFailed = 1;
 constexpr int kExitBadArguments = 2;
+constexpr int kExitRunsAlready = 3;
 constexpr size_t kLogBytes = size_t{4} << 20;
 constexpr size_t kOldLogs = 1;
 
@@ -50,7 +52,9 @@ int Parse(int argc, char** argv, Arguments* arguments) {
       "The daemon of the profiler: collects what traced processes send, and answers tpctl.\n"
       "It goes into the background once it listens.",
       "tpd");
-  app.footer("Example: tpd && LD_PRELOAD=libtpcollect.so ./app && tpctl table");
+  app.footer(
+      "Example: tpd && LD_PRELOAD=libtpcollect.so ./app && tpctl table\n"
+      "Exit status: 0 done, 1 failed, 2 bad arguments, 3 a daemon runs there already.");
   app.set_version_flag("--version", std::string("tpd ") + tp::kVersion);
   app.add_option("--socket", arguments->socket,
                  "where to listen (default: $TP_SOCKET, else tpd.sock in /run/tp for root, in "
@@ -61,7 +65,7 @@ int Parse(int argc, char** argv, Arguments* arguments) {
                  "what all processes' summaries may take, in MiB; one process at most an eighth")
       ->type_name("MB")
       ->capture_default_str()
-      ->check(CLI::Range(tp::StoreLimits::kMinMegabytes, size_t{1} << 22));
+      ->check(CLI::Range(tp::StoreLimits::kMinMegabytes, size_t{1} << 22).description(""));
   app.add_option(
          "--log-file", arguments->log_file,
          "where to log (default: in the background the socket's path with .log, else stderr)")
@@ -139,7 +143,10 @@ int Start(int argc, char** argv) {
                     kExitFailed);
   }
   absl::StatusOr<tp::ListeningSocket> socket = tp::ListeningSocket::Open(path);
-  if (!socket.ok()) return Complain(std::string(socket.status().message()), kExitFailed);
+  if (!socket.ok()) {
+    return Complain(std::string(socket.status().message()),
+                    absl::IsAlreadyExists(socket.status()) ? kExitRunsAlready : kExitFailed);
+  }
 
   std::string log_file = arguments.log_file;
   if (log_file.empty() && !arguments.foreground) {

@@ -103,13 +103,13 @@ TEST_F(TpdTest, ASignalEndsItInOrder) {
 TEST_F(TpdTest, ASecondOneLeavesTheFirstAlone) {
   DaemonProcess daemon(socket_path_);
   const Finished second = RunDaemonProgram({"--foreground", "--socket", socket_path_});
-  EXPECT_EQ(second.exit_status, 1);
+  EXPECT_EQ(second.exit_status, 3);
   EXPECT_TRUE(IsOneLine(second.error)) << second.error;
   EXPECT_NE(second.error.find("running already"), std::string::npos);
   EXPECT_EQ(QueryClient(socket_path_).Daemon().pid(), daemon.pid());
   // Also when somebody removed the lock.
   ASSERT_EQ(unlink((socket_path_ + ".lock").c_str()), 0);
-  EXPECT_EQ(RunDaemonProgram({"--foreground", "--socket", socket_path_}).exit_status, 1);
+  EXPECT_EQ(RunDaemonProgram({"--foreground", "--socket", socket_path_}).exit_status, 3);
   EXPECT_EQ(QueryClient(socket_path_).Daemon().pid(), daemon.pid());
 }
 

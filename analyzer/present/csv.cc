@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -7,11 +9,9 @@
 namespace tp {
 namespace {
 
-constexpr const char* kLineEnd = "\r\n";
-
-std::string Quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+bool NeedsQuotes(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < ' ' || byte == 0x7f || byte == ',' || byte == '"';
 }
 
 std::string CellText(const nlohmann::ordered_json& value, const std::string& field) {
@@ -23,16 +23,29 @@ std::string CellText(const nlohmann::ordered_json& value, const std::string& fie
 
 }  // namespace
 
+std::string CsvLine(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    if (&cell != &cells.front()) line += ',';
+    if (std::any_of(cell.begin(), cell.end(), NeedsQuotes)) {
+      absl::StrAppend(&line, "\"", absl::StrReplaceAll(cell, {{"\"", "\"\""}}), "\"");
+    } else {
+      line += cell;
+    }
+  }
+  return line + "\r\n";
+}
+
 absl::StatusOr<std::string> FormatCsv(const query::Table& table, const TextOptions& options) {
   absl::StatusOr<query::Table> shown = ShownRows(table, options);
   if (!shown.ok()) return shown.status();
-  std::string text = absl::StrCat(absl::StrJoin(FieldNames(table.view()), ","), kLineEnd);
+  std::string text = CsvLine(FieldNames(table.view()));
   for (const nlohmann::ordered_json& row : RowFields(*shown)) {
     std::vector<std::string> cells;
     for (const auto& field : row.items()) {
-      cells.push_back(Quoted(CellText(field.value(), field.key())));
+      cells.push_back(CellText(field.value(), field.key()));
     }
-    absl::StrAppend(&text, absl::StrJoin(cells, ","), kLineEnd);
+    text += CsvLine(cells);
   }
   return text;
 }

@@ -1,9 +1,12 @@
 #include "analyzer/present/process_list.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/present/command.h"
 
@@ -31,6 +34,21 @@ const char* StateName(query::ProcessState state) {
     default:
       return "unknown";
   }
+}
+
+std::string CuptiVersionText(uint32_t version) {
+  if (version == 0) return "-";
+  // Since 13.0 the number says it; before, releases were counted.
+  if (version >= 130000) return absl::StrFormat("%d.%d", version / 10000, version % 10000 / 100);
+  constexpr uint32_t kFirst = 13;
+  static constexpr const char* kReleases[] = {"11.0", "11.1", "11.2", "11.5", "11.6", "11.8",
+                                              "12.0", "12.2", "12.3", "12.4", "12.5", "12.6",
+                                              "",     "12.8", "12.9", "12.9"};
+  if (version >= kFirst && version - kFirst < std::size(kReleases) &&
+      kReleases[version - kFirst][0] != '\0') {
+    return kReleases[version - kFirst];
+  }
+  return absl::StrCat(version);
 }
 
 std::string KnownProcesses(const query::Processes& known) {

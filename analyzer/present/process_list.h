@@ -2,6 +2,7 @@
 #ifndef ANALYZER_PRESENT_PROCESS_LIST_H_
 #define ANALYZER_PRESENT_PROCESS_LIST_H_
 
+#include <cstdint>
 #include <string>
 
 #include "proto/query.pb.h"
@@ -10,6 +11,10 @@ namespace tp {
 
 // "capturing", "gone", ...
 const char* StateName(query::ProcessState state);
+
+// The CUDA release that a CUPTI of this cuptiGetVersion belongs to, "13.0"; the number itself if it
+// is none of the known ones; "-" for 0.
+std::string CuptiVersionText(uint32_t version);
 
 // "known: 4242 (python train.py, capturing, last seen 0 s ago), ... and 3 more", or that there are
 // none: for a request that none of them matched.

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/present/utf8.h"
 
 namespace tp {
@@ -141,7 +141,7 @@ ordered_json Fields(const query::Process& row) {
   for (const query::Loss& loss : row.losses()) lost += loss.count();
   return {{"pid", row.pid()},
           {"command", ValidUtf8(row.command())},
-          {"state", absl::AsciiStrToLower(query::ProcessState_Name(row.state()))},
+          {"state", StateName(row.state())},
           {"reason", ValidUtf8(row.reason())},
           {"events", std::move(events)},
           {"lost", lost},

@@ -1,7 +1,9 @@
 #include "analyzer/present/table.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/present/command.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/present/rows.h"
 #include "analyzer/present/text_table.h"
 #include "analyzer/present/units.h"
@@ -24,11 +27,8 @@ double AverageMicroseconds(int64_t total_ns, int64_t count) {
   return count == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(count) / 1000.0;
 }
 
-void AddHeaders(const TextOptions& options, TextTable* text) {
+void AddHeader(const TextOptions& options, TextTable* text) {
   if (!options.header.empty()) text->AddHeader(ValidUtf8(options.header));
-  if (options.top_level_events_only) {
-    text->AddHeader("Nested spans are omitted; only outermost operations are shown.");
-  }
 }
 
 // Of OPERATIONS and SPANS. `shown` holds the rows, `all` the totals.
@@ -49,7 +49,10 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
       shown.device_kind().empty() ? "CUDA" : absl::AsciiStrToUpper(shown.device_kind());
   FlopsUnit flops_unit = FlopsUnitFor(0);
   TextTable text;
-  AddHeaders(options, &text);
+  AddHeader(options, &text);
+  if (options.top_level_events_only) {
+    text.AddHeader("Nested spans are omitted; only outermost operations are shown.");
+  }
   text.AddLeftColumn("Name", options.max_name_width);
   for (const char* title : {"Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"}) {
     text.AddColumn(title);
@@ -169,20 +172,20 @@ std::string KernelsText(const query::Table& all, const query::Table& shown,
   return text;
 }
 
-// Total, average, least and longest, and the share of all rows' total.
+// Total, average, least and longest, and the share of `whole_ns`.
 template <typename Row>
-std::vector<std::string> DurationCells(const Row& row, int64_t all_ns, TimeUnit unit) {
+std::vector<std::string> DurationCells(const Row& row, int64_t whole_ns, TimeUnit unit) {
   return {
       DurationText(Microseconds(row.total_ns()), unit),
-      ShareText(Microseconds(row.total_ns()), Microseconds(all_ns)),
+      ShareText(Microseconds(row.total_ns()), Microseconds(whole_ns)),
       DurationText(AverageMicroseconds(row.total_ns(), row.count()), unit),
       DurationText(Microseconds(row.min_ns()), unit),
       DurationText(Microseconds(row.max_ns()), unit),
   };
 }
 
-void AddDurationColumns(TextTable* text) {
-  for (const char* title : {"Total", "Total %", "Avg", "Min", "Max"}) text->AddColumn(title);
+void AddDurationColumns(const char* share_title, TextTable* text) {
+  for (const char* title : {"Total", share_title, "Avg", "Min", "Max"}) text->AddColumn(title);
 }
 
 template <typename Rows>
@@ -200,18 +203,18 @@ std::string CopiesText(const query::Table& all, const query::Table& shown,
                        const TextOptions& options) {
   int64_t all_ns = SumOfTotals(all.copies());
   TextTable text;
-  AddHeaders(options, &text);
+  AddHeader(options, &text);
   text.AddLeftColumn("Direction", options.max_name_width);
   text.AddLeftColumn("From", std::nullopt);
   text.AddLeftColumn("To", std::nullopt);
   text.AddColumn("# of Copies");
   text.AddColumn("Bytes");
   text.AddColumn("GB/s");
-  AddDurationColumns(&text);
+  AddDurationColumns("Total %", &text);
   for (const query::CopyRow& row : shown.copies()) {
     std::vector<std::string> cells = {
         row.direction(),
-        row.source_memory(),
+        row.direction() == "fill" ? "" : row.source_memory(),
         row.destination_memory(),
         absl::StrCat(row.count()),
         BytesText(row.bytes()),
@@ -230,28 +233,29 @@ std::string CopiesText(const query::Table& all, const query::Table& shown,
 
 std::string CallsText(const query::Table& all, const query::Table& shown,
                       const TextOptions& options) {
-  int64_t all_ns = SumOfTotals(all.calls());
+  // A runtime call contains the driver calls that it makes: their times have no common whole.
+  std::map<std::string_view, int64_t> domains_ns;
+  for (const query::CallRow& row : all.calls()) domains_ns[row.domain()] += row.total_ns();
   TextTable text;
-  AddHeaders(options, &text);
+  AddHeader(options, &text);
   text.AddLeftColumn("Name", options.max_name_width);
   text.AddLeftColumn("Domain", std::nullopt);
   text.AddColumn("# of Calls");
-  AddDurationColumns(&text);
+  AddDurationColumns("Domain %", &text);
   text.AddColumn("Errors");
   for (const query::CallRow& row : shown.calls()) {
     std::vector<std::string> cells = {ValidUtf8(row.name()), row.domain(),
                                       absl::StrCat(row.count())};
-    Append(DurationCells(row, all_ns, options.time_unit), &cells);
+    Append(DurationCells(row, domains_ns[row.domain()], options.time_unit), &cells);
     cells.push_back(absl::StrCat(row.errors()));
     text.AddRow(std::move(cells));
   }
-  // A runtime call contains the driver calls that it makes: their times must not be added up.
   return text.Text();
 }
 
 std::string StreamsText(const query::Table& shown, const TextOptions& options) {
   TextTable text;
-  AddHeaders(options, &text);
+  AddHeader(options, &text);
   for (const char* title :
        {"Process", "Device", "Context", "Stream", "# of Records", "Total", "Busy"}) {
     text.AddColumn(title);
@@ -275,7 +279,7 @@ std::string StreamsText(const query::Table& shown, const TextOptions& options) {
 
 std::string MemoryText(const query::Table& shown, const TextOptions& options) {
   TextTable text;
-  AddHeaders(options, &text);
+  AddHeader(options, &text);
   text.AddColumn("Process");
   text.AddLeftColumn("Kind", std::nullopt);
   for (const char* title : {"Device", "Allocations", "Releases", "Allocated", "Live", "Peak"}) {
@@ -293,7 +297,7 @@ std::string MemoryText(const query::Table& shown, const TextOptions& options) {
 
 std::string ProcessesText(const query::Table& shown, const TextOptions& options) {
   TextTable text;
-  AddHeaders(options, &text);
+  AddHeader(options, &text);
   text.AddColumn("Process");
   text.AddLeftColumn("Command", options.max_name_width);
   text.AddLeftColumn("State", std::nullopt);
@@ -308,12 +312,11 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
     for (const query::KindCount& event : row.events()) events += event.count();
     for (const query::Loss& loss : row.losses()) lost += loss.count();
     text.AddRow({absl::StrCat(row.pid()), ValidUtf8(ShortCommand(row.command())),
-                 absl::AsciiStrToLower(query::ProcessState_Name(row.state())), absl::StrCat(events),
+                 StateName(row.state()), absl::StrCat(events),
                  absl::StrCat(lost, row.more_may_be_lost() ? "+?" : ""),
                  DurationText(Microseconds(row.device_time_ns()), options.time_unit),
                  DurationText(Microseconds(row.unattributed_ns()), options.time_unit),
-                 row.cupti_version() == 0 ? "-" : absl::StrCat(row.cupti_version()),
-                 ValidUtf8(row.reason())});
+                 CuptiVersionText(row.cupti_version()), ValidUtf8(row.reason())});
   }
   return text.Text();
 }

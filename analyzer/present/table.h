@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,7 +22,8 @@ struct TextOptions {
   std::string header;
   bool with_flops = false;
   TimeUnit time_unit = TimeUnit::kChosenBySize;
-  bool top_level_events_only = false;  // Says so in the table; leaving rows out is Tabulate's work.
+  // Says so above OPERATIONS and SPANS; leaving rows out is Tabulate's work.
+  bool top_level_events_only = false;
   // Column widths in Unicode code points; nullopt: no limit.
   std::optional<int> max_name_width = 55;
   std::optional<int> max_shapes_width = 80;
@@ -48,8 +50,12 @@ absl::StatusOr<std::string> FormatTable(const query::Table& table, const TextOpt
 // {cause: count}}. Valid JSON whatever the names hold; ends with a line end.
 absl::StatusOr<std::string> FormatJson(const query::Table& table, const TextOptions& options);
 
-// A title line and a line per row (RFC 4180); whole ns.
+// A title line and a line per row, as RFC 4180 has it: line ends are CR LF, and what has a comma, a
+// quote or a control character in it is quoted, but never changed. Whole ns.
 absl::StatusOr<std::string> FormatCsv(const query::Table& table, const TextOptions& options);
+
+// Such a line, its end included.
+std::string CsvLine(const std::vector<std::string>& cells);
 
 }  // namespace tp
 

@@ -2,8 +2,11 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "analyzer/present/notes.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/present/text_table.h"
 #include "analyzer/present/units.h"
 #include "gtest/gtest.h"
@@ -191,6 +194,18 @@ TEST(FormatJson, KernelsHaveTheirOwnFields) {
   EXPECT_EQ(fields["avg_queued_to_start_ns"], 2.5);
 }
 
+TEST(CuptiVersionText, NamesTheCudaRelease) {
+  EXPECT_EQ(CuptiVersionText(0), "-");
+  EXPECT_EQ(CuptiVersionText(130001), "13.0");
+  EXPECT_EQ(CuptiVersionText(130200), "13.2");
+  EXPECT_EQ(CuptiVersionText(28), "12.9");
+  EXPECT_EQ(CuptiVersionText(26), "12.8");
+  EXPECT_EQ(CuptiVersionText(19), "12.0");
+  EXPECT_EQ(CuptiVersionText(18), "11.8");
+  EXPECT_EQ(CuptiVersionText(13), "11.0");
+  EXPECT_EQ(CuptiVersionText(9), "9");
+}
+
 TEST(FormatCsv, QuotesWhatNeedsIt) {
   query::Table table;
   table.set_view(query::API);
@@ -205,6 +220,14 @@ TEST(FormatCsv, QuotesWhatNeedsIt) {
                                        "plain,,0,0,0,0,0\r\n");
 }
 
+TEST(FormatCsv, NamesSurviveWhateverIsInThem) {
+  query::Table table;
+  table.set_view(query::API);
+  table.add_calls()->set_name("two\nlines \x1b[31m");
+  EXPECT_NE(FormatCsv(table, {})->find("\r\n\"two\nlines \x1b[31m\",,"), std::string::npos);
+  EXPECT_EQ(CsvLine({"a", "", "b,"}), "a,,\"b,\"\r\n");
+}
+
 TEST(FormatCsv, AnExtentIsOneCellAndWhatIsNotKnownAnEmptyOne) {
   query::Table table;
   table.set_view(query::KERNELS);
@@ -214,6 +237,48 @@ TEST(FormatCsv, AnExtentIsOneCellAndWhatIsNotKnownAnEmptyOne) {
   for (uint32_t extent : {2, 3, 1}) row->mutable_launches()->add_grid(extent);
   std::string text = *FormatCsv(table, {});
   EXPECT_NE(text.find("\r\nk,,0,0,0,0,\"[2,3,1]\",,,0.0,"), text.npos) << text;
+}
+
+TEST(FormatTable, SharesOfCallsAreOfTheirDomainSinceRuntimeCallsHoldDriverCalls) {
+  query::Table table;
+  table.set_view(query::API);
+  const auto add = [&table](const char* name, const char* domain, int64_t total_ns) {
+    query::CallRow* row = table.add_calls();
+    row->set_name(name);
+    row->set_domain(domain);
+    row->set_count(1);
+    row->set_total_ns(total_ns);
+  };
+  add("cudaLaunchKernel", "runtime", 3000);
+  add("cuLaunchKernel", "driver", 2000);
+  add("cudaMalloc", "runtime", 1000);
+  TextOptions options;
+  options.row_limit = 2;
+  const std::vector<std::string> lines = Lines(*FormatTable(table, options));
+  EXPECT_NE(lines[1].find("Domain %"), std::string::npos);
+  EXPECT_NE(lines[3].find(" 75.00% "), std::string::npos) << lines[3];
+  EXPECT_NE(lines[4].find(" 100.00% "), std::string::npos) << lines[4];
+}
+
+TEST(NotesOfRows, SayWhatTheRowsDoNot) {
+  query::Table table;
+  AddNotesOfRows(/*top_level=*/false, &table);
+  EXPECT_EQ(table.notes_size(), 0);
+  table.set_view(query::KERNELS);
+  table.set_other_records(1234);
+  AddNotesOfRows(/*top_level=*/false, &table);
+  ASSERT_EQ(table.notes_size(), 1);
+  EXPECT_EQ(table.notes(0).find("1234 records of device work are in the row (other)"), 0u);
+}
+
+TEST(NotesOfRows, TopLevelLeavesOutSingleSpansAlone) {
+  for (const auto& [view, notes] : {std::pair(query::SPANS, 0), std::pair(query::OPERATIONS, 1),
+                                    std::pair(query::KERNELS, 1)}) {
+    query::Table table;
+    table.set_view(view);
+    AddNotesOfRows(/*top_level=*/true, &table);
+    EXPECT_EQ(table.notes_size(), notes) << ViewName(view);
+  }
 }
 
 TEST(FormatTable, TotalsAreThoseOfAllRowsAlsoWhenFewAreShown) {

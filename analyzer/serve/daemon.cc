@@ -104,10 +104,36 @@ absl::Status Daemon::Start() {
     }
   });
   if (!watched.ok()) return watched;
-  watched = reactor_->Watch(socket_.fd(), EPOLLIN, [this](uint32_t) { Accept(); });
-  if (!watched.ok()) return watched;
+  if (absl::Status written = socket_.lock().WritePid(getpid()); !written.ok()) return written;
+  if (absl::Status listens = Listen(); !listens.ok()) return listens;
   Tick();
   return absl::OkStatus();
+}
+
+absl::Status Daemon::Listen() {
+  return reactor_->Watch(socket_.fd(), EPOLLIN, [this](uint32_t) { Accept(); });
+}
+
+void Daemon::KeepPlace() {
+  if (socket_.fd() < 0 || socket_.IsInPlace()) {
+    told_out_of_place_ = false;
+    return;
+  }
+  // Who came before it was removed is not to be lost with it.
+  Accept();
+  reactor_->Forget(socket_.fd());
+  const absl::StatusOr<bool> renewed = socket_.Restore();
+  if (absl::IsAlreadyExists(renewed.status())) {
+    Stop(absl::StrCat("another daemon has come to ", socket_.path()));
+    return;
+  }
+  absl::Status kept = renewed.status();
+  kept.Update(Listen());
+  kept.Update(socket_.lock().WritePid(getpid()));
+  if (renewed.value_or(false)) spdlog::warn("{} had been removed: made anew", socket_.path());
+  if (!kept.ok() && !std::exchange(told_out_of_place_, true)) {
+    spdlog::error("{} is not in its place: {}", socket_.path(), std::string(kept.message()));
+  }
 }
 
 void Daemon::Run() {
@@ -131,6 +157,7 @@ void Daemon::Tick() {
                  store_.memory_bytes() >> 20);
   }
   told_over_limit_ = store_.over_limit();
+  KeepPlace();
   reactor_->After(absl::Seconds(1), [this] { Tick(); });
 }
 

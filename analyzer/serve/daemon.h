@@ -57,6 +57,9 @@ class Daemon {
 
   Daemon(ListeningSocket socket, const StoreLimits& limits, std::unique_ptr<Reactor> reactor);
   absl::Status Start();
+  absl::Status Listen();
+  // Makes the socket anew where somebody removed it.
+  void KeepPlace();
   void Accept();
   void Admit(FileDescriptor fd);
   absl::Status Greeted(uint64_t number, std::string_view greeting);
@@ -80,6 +83,7 @@ class Daemon {
   uint64_t last_number_ = 0;
   uint64_t bytes_of_closed_ = 0;
   bool told_over_limit_ = false;
+  bool told_out_of_place_ = false;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Peer>> peers_;
   std::vector<std::unique_ptr<Peer>> ended_;  // Closed, and not let go yet.
 };

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/serve/daemon_lock.h"
 #include "analyzer/serve/daemon_under_test.h"
 #include "analyzer/serve/reactor.h"
 
@@ -498,6 +499,77 @@ TEST_F(DaemonTest, TheLastProcessesThatEndedStayReadable) {
   EXPECT_EQ(processes.processes(0).command(), "run 36");
   EXPECT_EQ(processes.processes(31).command(), "run 5");
   EXPECT_EQ(Row(tool.Table(query::OPERATIONS), "mm")->count(), 32);
+}
+
+TEST_F(DaemonTest, WhatRunsCanBeAskedForWithoutWhatEnded) {
+  wire::Hello hello = CollectorClient::UsualHello();
+  hello.set_start_time_ticks(1);
+  auto ended = Connect(hello);
+  ASSERT_TRUE(ended->SendBatch(OneStep(1, MonotonicNow(), 10)));
+  ASSERT_TRUE(ended->SendGoodbye(wire::Goodbye::EXIT));
+  ASSERT_TRUE(ended->WaitUntilAcknowledged(1));
+  ended->Close();
+  QueryClient tool(socket_path());
+  query::Request request;
+  request.mutable_table()->set_running(true);
+  while (tool.Processes().processes(0).state() != query::GONE) usleep(10'000);
+  query::Table table = tool.Ask(request).table();
+  EXPECT_EQ(Row(table, "mm")->count(), 1) << "there is nothing else to show";
+  EXPECT_EQ(table.ended_left_out(), 0);
+
+  auto running = Connect(CollectorClient::UsualHello());
+  ASSERT_TRUE(running->SendBatch(OneStep(1, MonotonicNow(), 10)));
+  ASSERT_TRUE(running->WaitUntilAcknowledged(1));
+  table = tool.Ask(request).table();
+  EXPECT_EQ(Row(table, "mm")->count(), 1);
+  EXPECT_EQ(table.processes_size(), 1);
+  EXPECT_EQ(table.ended_left_out(), 1);
+  EXPECT_EQ(Row(tool.Table(query::OPERATIONS), "mm")->count(), 2);
+  request.mutable_table()->set_view(query::PROCESSES);
+  EXPECT_EQ(tool.Ask(request).table().processes_size(), 2);
+}
+
+TEST_F(DaemonTest, ARemovedSocketIsMadeAnewAndNobodyIsLost) {
+  auto collector = Connect(CollectorClient::UsualHello());
+  ExpectToServe(*collector, 1);
+  for (const char* removed : {"", ".lock"}) {
+    ASSERT_EQ(unlink((socket_path() + removed).c_str()), 0);
+    while (access((socket_path() + removed).c_str(), F_OK) != 0) usleep(10'000);
+    ExpectToServe(*collector, *removed == 0 ? 2 : 3);
+    EXPECT_EQ(RunDaemonProgram({"--foreground", "--socket", socket_path()}).exit_status, 3);
+    EXPECT_EQ(LockHolder(socket_path()).value_or(0), daemon_->pid());
+  }
+  // A second daemon at a path that is not in the hands of the first any more.
+  ASSERT_EQ(unlink((socket_path() + ".lock").c_str()), 0);
+  ASSERT_EQ(unlink(socket_path().c_str()), 0);
+  const DaemonProcess other(socket_path());
+  EXPECT_EQ(QueryClient(socket_path()).Daemon().pid(), LockHolder(socket_path()).value_or(0));
+}
+
+TEST_F(DaemonTest, WhatIsNotCollectedIsToldWithHowManyProcessesItGoesFor) {
+  const auto connect = [this](uint64_t ticks, const std::vector<std::string>& activities) {
+    wire::Hello hello = CollectorClient::UsualHello();
+    hello.set_start_time_ticks(ticks);
+    auto collector = Connect(hello);
+    wire::FromCollector message;
+    message.mutable_status()->set_state(wire::CAPTURING);
+    for (const std::string& activity : activities)
+      message.mutable_status()->add_activities(activity);
+    EXPECT_TRUE(collector->Send(message));
+    EXPECT_TRUE(collector->SendBatch(OneStep(1, MonotonicNow(), 10)));
+    EXPECT_TRUE(collector->WaitUntilAcknowledged(1));
+    return collector;
+  };
+  const std::string note = "memory is not collected: TP_ACTIVITIES=+memory";
+  const auto first = connect(1, {"kernels"});
+  QueryClient tool(socket_path());
+  query::Table table = tool.Table(query::MEMORY);
+  ASSERT_EQ(table.notes_size(), 1);
+  EXPECT_EQ(table.notes(0), note);
+  const auto second = connect(2, {"kernels", "memory"});
+  table = tool.Table(query::MEMORY);
+  ASSERT_EQ(table.notes_size(), 1);
+  EXPECT_EQ(table.notes(0), note + " (goes for 1 of 2 processes)");
 }
 
 TEST_F(DaemonTest, ACollectorOfAnotherProtocolIsRefusedWithAReason) {

@@ -3,19 +3,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace tp {
 namespace {
 
 constexpr int kBacklog = 128;
+// A daemon that was killed ends once the system has taken its memory back.
+constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kBetweenTries = absl::Milliseconds(10);
 
 absl::StatusOr<sockaddr_un> Address(const std::string& path) {
   sockaddr_un address{};
@@ -26,6 +32,11 @@ absl::StatusOr<sockaddr_un> Address(const std::string& path) {
   }
   memcpy(address.sun_path, path.data(), path.size());
   return address;
+}
+
+std::string Folder(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 // Whoever may write to the folder can put another socket in our place.
@@ -42,19 +53,38 @@ absl::Status MakeFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<FileDescriptor> Lock(const std::string& socket_path) {
-  const std::string path = socket_path + ".lock";
-  FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock.is_open()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", path));
-    return absl::AlreadyExistsError("a daemon is running already at " + socket_path);
-  }
-  return lock;
+// Whether somebody listens at the path.
+bool Listens(const sockaddr_un& address) {
+  const FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
+         errno == EAGAIN;
 }
 
-// Makes way for a new socket.
-absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
+absl::Status RunsAlready(const std::string& path) {
+  return absl::AlreadyExistsError("a daemon is running already at " + path);
+}
+
+// The lock, once a daemon that ends has let go of it.
+absl::StatusOr<DaemonLock> TakeLock(const std::string& path, const sockaddr_un& address) {
+  const absl::Time end = absl::Now() + kPatience;
+  while (true) {
+    absl::StatusOr<DaemonLock> lock = DaemonLock::Take(path);
+    if (!absl::IsAlreadyExists(lock.status())) return lock;
+    if (Listens(address)) return RunsAlready(path);
+    if (absl::Now() >= end) break;
+    absl::SleepFor(kBetweenTries);
+  }
+  const absl::StatusOr<pid_t> holder = LockHolder(path);
+  if (!holder.ok()) return holder.status();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the daemon at ", path, " (pid ", *holder,
+                   ") hangs: it runs, but does not listen; end it with `kill -9 ", *holder, "`"));
+}
+
+// Makes way for a new socket, whose lock we hold. Waits `patience` for a daemon that has let go of
+// its lock and is about to let go of its socket.
+absl::Status RemoveStale(const std::string& path, const sockaddr_un& address,
+                         absl::Duration patience) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
@@ -67,13 +97,12 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, " belongs to another user (uid ", found.st_uid, ")"));
   }
-  FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!probe.is_open()) return absl::ErrnoToStatus(errno, "socket");
-  if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
-      errno != ECONNREFUSED) {
-    return absl::AlreadyExistsError("a daemon is running already at " + path);
+  const absl::Time end = absl::Now() + patience;
+  while (Listens(address)) {
+    if (absl::Now() >= end) return RunsAlready(path);
+    absl::SleepFor(kBetweenTries);
   }
-  if (unlink(path.c_str()) != 0) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot remove the unused ", path));
   }
   return absl::OkStatus();
@@ -82,46 +111,81 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
 }  // namespace
 
 absl::StatusOr<ListeningSocket> ListeningSocket::Open(const std::string& path) {
-  absl::StatusOr<sockaddr_un> address = Address(path);
+  const absl::StatusOr<sockaddr_un> address = Address(path);
   if (!address.ok()) return address.status();
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos || slash + 1 == path.size()) {
     return absl::InvalidArgumentError("not the path of a socket: " + path);
   }
-  if (absl::Status made = MakeFolder(slash == 0 ? "/" : path.substr(0, slash)); !made.ok()) {
-    return made;
-  }
+  if (absl::Status made = MakeFolder(Folder(path)); !made.ok()) return made;
 
   ListeningSocket listening;
   listening.path_ = path;
-  absl::StatusOr<FileDescriptor> lock = Lock(path);
+  absl::StatusOr<DaemonLock> lock = TakeLock(path, *address);
   if (!lock.ok()) return lock.status();
   listening.lock_ = *std::move(lock);
-  if (absl::Status removed = RemoveStale(path, *address); !removed.ok()) return removed;
+  if (absl::Status removed = RemoveStale(path, *address, kPatience); !removed.ok()) return removed;
+  if (absl::Status bound = listening.Bind(); !bound.ok()) return bound;
+  return listening;
+}
 
-  listening.socket_ =
-      FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listening.socket_.is_open()) return absl::ErrnoToStatus(errno, "socket");
+absl::Status ListeningSocket::Bind() {
+  const absl::StatusOr<sockaddr_un> address = Address(path_);
+  if (!address.ok()) return address.status();
+  FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!made.is_open()) return absl::ErrnoToStatus(errno, "socket");
   const mode_t mask = umask(0177);
   const int bound =
-      bind(listening.fd(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
+      bind(made.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
   const int bind_errno = errno;
   umask(mask);
-  if (bound != 0) return absl::ErrnoToStatus(bind_errno, absl::StrCat("cannot bind ", path));
-  struct stat made;
-  if (lstat(path.c_str(), &made) != 0) return absl::ErrnoToStatus(errno, path);
-  listening.device_ = made.st_dev;
-  listening.inode_ = made.st_ino;
-  if (listen(listening.fd(), kBacklog) != 0) return absl::ErrnoToStatus(errno, "listen");
-  return listening;
+  if (bound != 0) return absl::ErrnoToStatus(bind_errno, absl::StrCat("cannot bind ", path_));
+  struct stat file;
+  if (lstat(path_.c_str(), &file) != 0) return absl::ErrnoToStatus(errno, path_);
+  if (listen(made.get(), kBacklog) != 0) return absl::ErrnoToStatus(errno, "listen");
+  socket_ = std::move(made);
+  device_ = file.st_dev;
+  inode_ = file.st_ino;
+  return absl::OkStatus();
+}
+
+bool ListeningSocket::IsSocketInPlace() const {
+  struct stat found;
+  return lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
+}
+
+bool ListeningSocket::IsInPlace() const { return IsSocketInPlace() && lock_.IsInPlace(); }
+
+absl::StatusOr<bool> ListeningSocket::Restore() {
+  if (absl::Status made = MakeFolder(Folder(path_)); !made.ok()) return made;
+  const absl::StatusOr<sockaddr_un> address = Address(path_);
+  if (!address.ok()) return address.status();
+  const bool socket_in_place = IsSocketInPlace();
+  if (!lock_.IsInPlace()) {
+    absl::StatusOr<DaemonLock> lock = DaemonLock::Take(path_);
+    if (lock.ok()) {
+      lock_ = *std::move(lock);
+    } else if (!absl::IsAlreadyExists(lock.status())) {
+      return lock.status();
+    } else if (socket_in_place) {
+      // Somebody who is about to find that we listen.
+      return false;
+    } else {
+      // Somebody who has come instead of us, or only looks who holds it.
+      return Listens(*address) ? RunsAlready(path_) : absl::UnavailableError(path_ + " is taken");
+    }
+  }
+  if (socket_in_place) return false;
+  if (absl::Status removed = RemoveStale(path_, *address, absl::ZeroDuration()); !removed.ok()) {
+    return removed;
+  }
+  if (absl::Status bound = Bind(); !bound.ok()) return bound;
+  return true;
 }
 
 void ListeningSocket::Close() {
   socket_.Close();
-  struct stat found;
-  if (lstat(path_.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_) {
-    unlink(path_.c_str());
-  }
+  if (IsSocketInPlace()) unlink(path_.c_str());
 }
 
 }  // namespace tp

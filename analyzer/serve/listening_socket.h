@@ -1,10 +1,10 @@
 // The daemon's Unix socket in the file system: made so that only its user can reach it, and that
 // two daemons never share or steal it.
 //
-// The folder is made with mode 0700, the socket with 0600. Beside it a lock file (PATH.lock) is
+// The folder is made with mode 0700, the socket with 0600. Beside it the lock of daemon_lock.h is
 // held for the daemon's life. A socket that nobody listens on is taken over. What is refused, with
-// a status that says why: a path where a daemon listens, one that is not a socket, and one in the
-// hands of another user.
+// a status that says why: a path where a daemon listens (AlreadyExists), one that is not a socket,
+// and one in the hands of another user.
 #ifndef ANALYZER_SERVE_LISTENING_SOCKET_H_
 #define ANALYZER_SERVE_LISTENING_SOCKET_H_
 
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "analyzer/serve/daemon_lock.h"
 #include "analyzer/serve/file_descriptor.h"
 
 namespace tp {
@@ -20,22 +21,33 @@ namespace tp {
 class ListeningSocket {
  public:
   // `path` must be absolute, for the socket to be found again at the end. The socket does not
-  // block.
+  // block. Waits up to two seconds for a daemon that is about to end.
   static absl::StatusOr<ListeningSocket> Open(const std::string& path);
   ListeningSocket(ListeningSocket&&) noexcept = default;
   ListeningSocket& operator=(ListeningSocket&&) noexcept = default;
 
   int fd() const { return socket_.get(); }
   const std::string& path() const { return path_; }
+  const DaemonLock& lock() const { return lock_; }
+
+  // False once the socket or the lock was removed or replaced, as cleaners of /tmp do: nobody finds
+  // the daemon any more, or another could start beside it.
+  bool IsInPlace() const;
+  // Puts in place again what is not; does not wait. True if the socket is another one now, fd()
+  // too; AlreadyExists when another daemon has come there.
+  absl::StatusOr<bool> Restore();
+
   // Stops listening and removes the socket from the file system, if it is still this one. The lock
   // stays held.
   void Close();
 
  private:
   ListeningSocket() = default;
+  bool IsSocketInPlace() const;
+  absl::Status Bind();
 
   std::string path_;
-  FileDescriptor lock_;
+  DaemonLock lock_;
   FileDescriptor socket_;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -61,22 +61,38 @@ void AddNotes(const std::vector<query::Process>& processes, const std::vector<pi
   }
 }
 
+// Leaves out the processes that ended, unless all have; returns how many.
+int64_t LeaveOutEnded(std::vector<const Session*>* sessions) {
+  const auto running =
+      std::stable_partition(sessions->begin(), sessions->end(),
+                            [](const Session* session) { return !session->HasEnded(); });
+  if (running == sessions->begin()) return 0;
+  const int64_t ended = sessions->end() - running;
+  sessions->erase(running, sessions->end());
+  return ended;
+}
+
 // What the view would show, and is not collected: nothing there would pass for nothing done.
 void AddNotesOfView(const std::vector<query::Process>& processes, query::Table* table) {
   const auto note = [&](const char* activity, const char* text) {
-    for (const query::Process& process : processes) {
+    const auto lacks = [activity](const query::Process& process) {
       const auto& collected = process.activities();
       // An old collector does not say what it collects.
-      if (collected.empty()) continue;
-      if (std::find(collected.begin(), collected.end(), activity) != collected.end()) continue;
-      table->add_notes(text);
-      return;
+      return !collected.empty() &&
+             std::find(collected.begin(), collected.end(), activity) == collected.end();
+    };
+    const size_t lacking = std::count_if(processes.begin(), processes.end(), lacks);
+    if (lacking == 0) return;
+    std::string whole = text;
+    if (lacking < processes.size()) {
+      absl::StrAppend(&whole, " (goes for ", lacking, " of ", processes.size(), " processes)");
     }
+    table->add_notes(std::move(whole));
   };
   if (table->view() == query::API) {
     note("chatty",
-         "calls that only ask for a state, such as cudaGetDevice and cudaGetLastError, "
-         "are not collected: TP_ACTIVITIES=+chatty");
+         "not collected without TP_ACTIVITIES=+chatty: calls that only ask for a state, such as "
+         "cudaGetDevice and cudaGetLastError");
   } else if (table->view() == query::MEMORY) {
     note("memory", "memory is not collected: TP_ACTIVITIES=+memory");
   }
@@ -164,9 +180,13 @@ query::Response MakeCaptures(const SessionStore& store, const Credentials& asker
 query::Response MakeTable(const SessionStore& store, const Credentials& asker,
                           const query::TableRequest& request, const std::vector<pid_t>& late,
                           int64_t now_ns) {
-  const absl::StatusOr<std::vector<const Session*>> concerned =
+  absl::StatusOr<std::vector<const Session*>> concerned =
       SessionsConcerned(store, asker, request.pid());
   if (!concerned.ok()) return ErrorResponse(std::string(concerned.status().message()));
+  int64_t ended_left_out = 0;
+  if (request.running() && request.view() != query::PROCESSES) {
+    ended_left_out = LeaveOutEnded(&*concerned);
+  }
   if (!query::View_IsValid(request.view())) {
     return ErrorResponse("this daemon does not know the view; is it older than the tool?");
   }
@@ -185,9 +205,11 @@ query::Response MakeTable(const SessionStore& store, const Credentials& asker,
   *table = Tabulate(summaries, options, now_ns);
   table->set_view(request.view());
   table->set_now_ns(now_ns);
+  table->set_ended_left_out(ended_left_out);
   AddLosses(processes, table);
   AddNotes(processes, late, table);
   AddNotesOfView(processes, table);
+  AddNotesOfRows(request.top_level(), table);
   for (query::Process& process : processes) *table->add_processes() = std::move(process);
   return response;
 }

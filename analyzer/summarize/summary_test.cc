@@ -678,14 +678,17 @@ TEST_F(SummaryTest, GroupsBeyondTheLimitFallUnderOther) {
   EXPECT_EQ(table.operations_size(), 11);
   EXPECT_EQ(table.operations(0).name(), "(other)");
   EXPECT_EQ(table.operations(0).count(), 90);
+  EXPECT_EQ(table.other_records(), 90u);
   EXPECT_EQ(TotalRow(table).cpu_time_total_ns(), 500);
   table = TableOf(summary, query::KERNELS);
   EXPECT_EQ(table.kernels_size(), 11);
   EXPECT_EQ(table.kernels(0).name(), "(other)");
   EXPECT_EQ(table.kernels(0).total_ns(), 180);
+  EXPECT_EQ(table.other_records(), 90u);
   table = TableOf(summary, query::API);
   EXPECT_EQ(table.calls_size(), 11);
   EXPECT_EQ(table.calls(0).count(), 90);
+  EXPECT_EQ(table.other_records(), 90u);
 }
 
 TEST_F(SummaryTest, OverheadIsARowOfItsOwnAndNobodysTimeOrLaunch) {

@@ -155,6 +155,7 @@ class Tabulation {
         OperationSums& row = merged[KeyOf(*state, i)];
         row.all_asynchronous &= groups[i].key.asynchronous;
         row.captured += TakeCaptured(*state, i);
+        if (i == Groups<SpanGroupKey, SpanGroup>::kOther) spans_in_other_ += group.calls.count;
         SpanGroup& sums = row.sums;
         sums.calls.Add(group.calls);
         // Only where a span was let go before one around it came can there be less than nothing.
@@ -172,6 +173,7 @@ class Tabulation {
         OperationSums& row = merged[KeyOf(*state, group)];
         row.all_asynchronous &= state->spans.nesting().asynchronous(open.span);
         ++row.open;
+        if (group == Groups<SpanGroupKey, SpanGroup>::kOther) ++spans_in_other_;
         row.captured += TakeCaptured(*state, group);
         SpanNumbers numbers = state->spans.Numbers(open.span);
         SpanGroup& sums = row.sums;
@@ -200,6 +202,7 @@ class Tabulation {
       self_device_ns += group.sums.self_device_ns;
       if (options_.view == query::OPERATIONS) AddOperation(key, group);
     }
+    if (options_.view == query::OPERATIONS) CountOther(spans_in_other_);
     if (options_.view != query::SPANS) {
       table_.set_self_cpu_time_total_ns(self_cpu_ns);
       table_.set_self_device_time_total_ns(self_device_ns);
@@ -264,6 +267,7 @@ class Tabulation {
         uint32_t group = spans.group(span);
         const SpanGroupKey& key = spans.groups().entries()[group].key;
         bool is_other = group == Groups<SpanGroupKey, SpanGroup>::kOther;
+        CountOther(is_other);
         row->set_name(is_other ? std::string(kOther) : ValidUtf8(state->strings->Text(key.name)));
         row->set_kind(KindText(key.kind));
         FillShapes(state->strings->Text(key.shapes), row);
@@ -291,6 +295,8 @@ class Tabulation {
     table_.set_self_device_time_total_ns(self_device_ns);
   }
 
+  void CountOther(uint64_t records) { table_.set_other_records(table_.other_records() + records); }
+
   // The text of a group's name; the group of all others has one of its own.
   static std::string_view NameOf(const State& state, const NameAndKind& key, bool is_other) {
     return is_other ? kOther : state.strings->Text(key.first);
@@ -303,6 +309,7 @@ class Tabulation {
       bool is_other = true;  // The first entry.
       for (const auto& [key, group] : DeviceOf(*state).work.entries()) {
         if (group.count > 0) merged[{NameOf(*state, key, is_other), key.second}].Add(group);
+        if (is_other) CountOther(group.count);
         is_other = false;
       }
       is_other = true;
@@ -341,6 +348,7 @@ class Tabulation {
         Key texts = is_other ? Key{kOther, "", ""}
                              : Key{is_fill ? "fill" : CopyDirection(kind), MemoryKind(source),
                                    MemoryKind(destination)};
+        if (is_other) CountOther(group.copies.count);
         is_other = false;
         if (group.copies.count == 0) continue;
         CopyGroup& sums = merged[texts];
@@ -374,6 +382,7 @@ class Tabulation {
           sums.calls.Add(group.calls);
           sums.errors += group.errors;
         }
+        if (is_other) CountOther(group.calls.count);
         is_other = false;
       }
     }
@@ -469,6 +478,7 @@ class Tabulation {
   std::vector<State*> states_;
   std::map<const State*, DeviceSums> with_unconfirmed_;
   absl::flat_hash_map<std::pair<const State*, uint32_t>, DeviceWork> captured_;
+  uint64_t spans_in_other_ = 0;
   query::Table table_;
 };
 

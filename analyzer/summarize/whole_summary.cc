@@ -154,6 +154,7 @@ query::Table TabulateWhole(const WholeRecording& recording, const Summary& summa
                                      /*more_may_come=*/false));
   }
   for (const std::string& note : recording.notes) table.add_notes(note);
+  AddNotesOfRows(options.top_level, &table);
   const auto summary_of = [&](int64_t pid) -> const Summary* {
     if (is_of_one) return &summary;
     const auto found = each.find(pid);

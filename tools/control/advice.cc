@@ -27,7 +27,7 @@ std::vector<std::string> WhyEmpty(const query::Table& table, const std::string& 
   if (table.processes().empty()) return HowToBegin(collector_path);
   if (table.view() == query::OPERATIONS && table.device_time_total_ns() > 0) {
     return {
-        "No named operations: the program opens no NVTX ranges and does not use tpcollect.h.",
+        "No named operations: the program opens no NVTX ranges.",
         absl::StrFormat("Its device work, %s in all, is in the view `kernels`.",
                         DurationText(static_cast<double>(table.device_time_total_ns()) / 1000,
                                      TimeUnit::kChosenBySize)),
@@ -40,6 +40,15 @@ std::vector<std::string> WhyEmpty(const query::Table& table, const std::string& 
                             EscapeForTerminal(process.reason()))};
   }
   return {absl::StrCat("Nothing recorded in the view `", ViewName(table.view()), "` yet.")};
+}
+
+std::string WhyEmptyFile(const query::Table& table, const std::string& path) {
+  std::string text = absl::StrCat(EscapeForTerminal(path), " has nothing for the view `",
+                                  ViewName(table.view()), "`");
+  if (table.view() == query::OPERATIONS && table.device_time_total_ns() > 0) {
+    absl::StrAppend(&text, ": its device work is in the view `kernels`");
+  }
+  return text;
 }
 
 }  // namespace tp

@@ -12,8 +12,11 @@ namespace tp {
 // How a program comes to be traced. An empty path stands for a library whose place is not known.
 std::vector<std::string> HowToBegin(const std::string& collector_path);
 
-// Why `table` has no rows, and what would bring some.
+// Why `table`, of traced processes, has no rows, and what would bring some.
 std::vector<std::string> WhyEmpty(const query::Table& table, const std::string& collector_path);
+
+// The same for a table of the file `path`.
+std::string WhyEmptyFile(const query::Table& table, const std::string& path);
 
 }  // namespace tp
 

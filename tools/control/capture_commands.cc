@@ -146,7 +146,7 @@ CLI::App* AddOne(CLI::App* app, bool on, const std::string& description,
   arguments->on = on;
   CLI::App* command = AddCommand(app, on ? "start" : "stop", description, examples);
   command->add_option("PROCESS", arguments->targets, "PIDs, or parts of command lines")
-      ->type_name("...");
+      ->type_name("");
   command->add_flag("--all", arguments->all, "All traced processes that run");
   if (on) {
     command

@@ -5,9 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "proto/version.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
+#include "tools/control/suggestion.h"
 #include "tools/control/terminal_text.h"
 
 namespace tp {
@@ -42,20 +44,50 @@ std::string FullName(const std::vector<const CLI::App*>& commands) {
   });
 }
 
+// The names of the options of the chosen commands.
+std::vector<std::string> OptionNames(const std::vector<const CLI::App*>& chosen) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : chosen) {
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+// What is wrong about the first option that is none; empty if all are.
+std::string OptionComplaint(const std::vector<const CLI::App*>& chosen,
+                            const std::vector<std::string>& arguments) {
+  const std::vector<std::string> names = OptionNames(chosen);
+  for (const std::string& argument : arguments) {
+    const std::string option = argument.substr(0, argument.find('='));
+    if (option.rfind("--", 0) == 0 &&
+        std::find(names.begin(), names.end(), option) == names.end()) {
+      return absl::StrCat("'", option, "' is no option", DidYouMean(option, names));
+    }
+  }
+  return "";
+}
+
 // What is wrong, in words that name the right ones where a command is missing or misspelt.
 std::string Complaint(const CLI::ParseError& error, const std::vector<const CLI::App*>& chosen,
                       const std::vector<std::string>& arguments) {
   const auto commands = chosen.back()->get_subcommands([](const CLI::App*) { return true; });
-  if (commands.empty()) return error.what();
-  const std::string names =
-      absl::StrJoin(commands, ", ",
-                    [](std::string* out, const CLI::App* command) { *out += command->get_name(); });
+  std::string what;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    what = OptionComplaint(chosen, arguments);
+  }
+  if (what.empty()) what = error.what();
+  if (commands.empty()) return what;
+  std::vector<std::string> words;
+  for (const CLI::App* command : commands) words.push_back(command->get_name());
+  const std::string names = absl::StrJoin(words, ", ");
   // Each command chosen has taken one word.
   const size_t taken = chosen.size() - 1;
   if (arguments.size() <= taken) return absl::StrCat("a command is missing, one of ", names);
   const std::string& word = arguments[taken];
-  if (!word.empty() && word[0] == '-') return error.what();
-  return absl::StrCat("'", word, "' is no command; there are ", names);
+  if (!word.empty() && word[0] == '-') return what;
+  return absl::StrCat("'", word, "' is no command; there are ", names, DidYouMean(word, words));
 }
 
 }  // namespace
@@ -64,7 +96,9 @@ CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& 
                      const std::string& examples) {
   CLI::App* command = app->add_subcommand(name, description);
   command->set_help_flag("-h,--help", "This text");
-  if (!examples.empty()) command->footer(absl::StrCat("Examples:\n", examples));
+  if (!examples.empty()) {
+    command->footer(absl::StrCat("Examples:\n", absl::StripSuffix(examples, "\n")));
+  }
   return command;
 }
 
@@ -72,7 +106,7 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   CLI::App app("Shows where a CUDA program's device time goes, and which operation asked for it.",
                "tpctl");
   app.set_help_flag("-h,--help", "This text");
-  app.set_version_flag("--version", absl::StrCat("tpctl ", kVersion));
+  app.set_version_flag("--version", absl::StrCat("tpctl ", kVersion), "The version");
   app.require_subcommand(1);
   app.get_formatter()->column_width(30);
   app.footer(
@@ -82,7 +116,8 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
       "  tpctl table --sort-by self_cuda_time_total --row-limit 10\n"
       "\n"
       "`tpctl COMMAND --help` tells more. TP_SOCKET names the daemon's socket if it is not in its\n"
-      "usual place. Exit status: 0 done, 1 failed, 2 bad arguments, 3 no daemon.");
+      "usual place. Exit status: 0 done, 1 failed, 2 bad arguments or a bad input file, 3 no "
+      "daemon.");
   Action action;
   const std::vector<std::string> traced = SplitOffTraced(&arguments);
   AddRunCommand(&app, &traced, &action);

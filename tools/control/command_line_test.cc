@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -96,6 +98,7 @@ TEST(CommandLine, AMistakeIsOneLineAndExitStatus2) {
       {"table", "--view"},
       {"table", "--pid", "0"},
       {"table", "--pid", "abc"},
+      {"table", "--pid", "2147483648"},
       {"table", "--pid", "12x"},
       {"table", "--row-limit", "many"},
       {"table", "--group-by-stack", "-1"},
@@ -136,10 +139,13 @@ TEST(CommandLine, AMisspeltCommandIsToldWithTheRightOnes) {
   EXPECT_EQ(
       Tpctl({"tabel"}).errors,
       "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, start, stop, "
-      "doctor, daemon, completion (see `tpctl --help`)\n");
+      "doctor, daemon, completion; did you mean table? (see `tpctl --help`)\n");
   EXPECT_EQ(Tpctl({"daemon", "restart"}).errors,
-            "tpctl: 'restart' is no command; there are start, stop, status (see `tpctl daemon "
-            "--help`)\n");
+            "tpctl: 'restart' is no command; there are start, stop, status; did you mean start? "
+            "(see `tpctl daemon --help`)\n");
+  EXPECT_THAT(Tpctl({"table", "--sortby", "count"}).errors,
+              HasSubstr("'--sortby' is no option; did you mean --sort-by?"));
+  EXPECT_THAT(Tpctl({"table", "--limit=4"}).errors, Not(HasSubstr("did you mean")));
   EXPECT_THAT(Tpctl({}).errors, HasSubstr("a command is missing, one of run, top"));
 }
 
@@ -235,6 +241,31 @@ TEST(Table, NamesCannotReachTheTerminal) {
     EXPECT_THAT(outcome.out, AllOf(Not(HasSubstr("\x1b")), HasSubstr("\\x1b[2Jevil\\nname")));
     EXPECT_THAT(outcome.errors, Not(HasSubstr("\x1b")));
   }
+}
+
+TEST(Table, SpansLeftOutByTheUsualLimitAreTold) {
+  FakeDaemon daemon([](const query::Request& request) {
+    query::Response response = SampleResponse(request);
+    while (response.has_table() && response.table().operations_size() < 150) {
+      response.mutable_table()->add_operations()->set_name("span");
+    }
+    return FakeDaemon::Framed(response);
+  });
+  EXPECT_THAT(Tpctl({"table", "--view", "spans"}).errors,
+              HasSubstr("100 of 150 spans: --row-limit none shows all"));
+  EXPECT_THAT(Tpctl({"table", "--view", "spans", "--row-limit", "9"}).errors,
+              Not(HasSubstr("of 150")));
+}
+
+TEST(Table, AFileWithoutRowsIsNamed) {
+  const std::string path = ::testing::TempDir() + "/trace.json";
+  std::ofstream(path) << R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "mm",)"
+                      << R"("pid": 1, "tid": 1, "ts": 1, "dur": 1}]})";
+  EXPECT_THAT(Tpctl({"table", "--input", path, "--view", "copies"}).errors,
+              HasSubstr(path + " has nothing for the view `copies`"));
+  EXPECT_THAT(Tpctl({"top", "--once", "--input", path, "--view", "copies"}).out,
+              HasSubstr("has nothing for the view `copies`"));
+  unlink(path.c_str());
 }
 
 TEST(Table, AnEmptyTableIsExplained) {

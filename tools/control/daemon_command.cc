@@ -2,7 +2,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyzer/present/table.h"
 #include "analyzer/present/units.h"
 #include "tools/control/command.h"
 #include "tools/control/daemon_process.h"
@@ -55,12 +57,13 @@ int PrintStatus(Format format, std::ostream& out, std::ostream& errors) {
       break;
     }
     case Format::kCsv:
-      out << "pid,version,uptime_ns,events,bytes,connections,rejected_connections,memory_bytes,"
-             "socket\r\n"
-          << absl::StrFormat("%d,%s,%d,%d,%d,%d,%d,%d,\"%s\"\r\n", daemon->pid(), daemon->version(),
-                             daemon->uptime_ns(), daemon->events(), daemon->bytes(),
-                             daemon->connections(), daemon->rejected_connections(),
-                             daemon->memory_bytes(), daemon->socket());
+      out << CsvLine({"pid", "version", "uptime_ns", "events", "bytes", "connections",
+                      "rejected_connections", "memory_bytes", "socket"})
+          << CsvLine({absl::StrCat(daemon->pid()), daemon->version(),
+                      absl::StrCat(daemon->uptime_ns()), absl::StrCat(daemon->events()),
+                      absl::StrCat(daemon->bytes()), absl::StrCat(daemon->connections()),
+                      absl::StrCat(daemon->rejected_connections()),
+                      absl::StrCat(daemon->memory_bytes()), daemon->socket()});
       break;
     default:
       out << absl::StrFormat(

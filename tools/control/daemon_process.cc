@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "analyzer/serve/daemon_lock.h"
+#include "analyzer/serve/file_descriptor.h"
 #include "tools/control/installed_files.h"
 #include "tools/control/query_client.h"
 
@@ -23,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStartDeadline{10};
 constexpr std::chrono::seconds kStopDeadline{10};
 constexpr std::chrono::milliseconds kBetweenTries{20};
+// The daemon's exit status where one runs already.
+constexpr int kRunsAlready = 3;
 
 absl::StatusOr<query::Daemon> AskWhoListens() {
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
@@ -50,6 +54,19 @@ pid_t Launch(const std::string& program, int complaints) {
   _exit(127);
 }
 
+// Nobody listens, or somebody who went away instead of answering.
+bool IsAbsent(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status);
+}
+
+absl::Status DidNotStart(const std::string& program, int status, std::string why) {
+  if (why.empty()) {
+    why = WIFSIGNALED(status) ? absl::StrCat("killed by signal ", WTERMSIG(status))
+                              : absl::StrCat("exit status ", WEXITSTATUS(status));
+  }
+  return absl::InternalError(absl::StrCat("the daemon ", program, " did not start: ", why));
+}
+
 std::string LastLine(int file) {
   char text[4096];
   const off_t size = lseek(file, 0, SEEK_END);
@@ -66,62 +83,84 @@ std::string LastLine(int file) {
 absl::StatusOr<RunningDaemon> EnsureDaemon() {
   absl::StatusOr<query::Daemon> daemon = AskWhoListens();
   if (daemon.ok()) return RunningDaemon{*daemon, false};
-  if (!absl::IsUnavailable(daemon.status())) return daemon.status();
+  if (!IsAbsent(daemon.status())) return daemon.status();
   const absl::StatusOr<std::string> program = FindDaemonProgram();
   if (!program.ok()) return program.status();
 
-  const int complaints = memfd_create("tpd-stderr", MFD_CLOEXEC);
-  const pid_t child = Launch(*program, complaints);
-  if (child < 0) {
-    close(complaints);
-    return absl::InternalError(absl::StrCat("cannot start ", *program, ": ", strerror(errno)));
-  }
-  const Clock::time_point end = Clock::now() + kStartDeadline;
-  bool ended = false;  // As a daemon's first process does once the daemon is up.
+  const FileDescriptor complaints(memfd_create("tpd-stderr", MFD_CLOEXEC));
+  const Clock::time_point begin = Clock::now(), end = begin + kStartDeadline;
+  pid_t child = -1;
+  bool ended = true;  // As a daemon's first process does once the daemon is up.
   int status = 0;
   while (Clock::now() < end) {
+    if (child < 0) {
+      child = Launch(*program, complaints.get());
+      if (child < 0) {
+        return absl::InternalError(absl::StrCat("cannot start ", *program, ": ", strerror(errno)));
+      }
+      ended = false;
+    }
     daemon = AskWhoListens();
     if (daemon.ok()) {
-      close(complaints);
-      return RunningDaemon{*daemon, true};
+      const std::chrono::nanoseconds waited = Clock::now() - begin;
+      return RunningDaemon{*daemon, daemon->uptime_ns() < waited.count()};
     }
-    if (!ended && waitpid(child, &status, WNOHANG) == child) ended = true;
+    if (!ended && waitpid(child, &status, WNOHANG) == child) {
+      ended = true;
+      continue;  // Another one may have been started at the same moment.
+    }
     if (ended && status != 0) {
-      // Another one may have been started at the same moment.
-      daemon = AskWhoListens();
-      std::string why = LastLine(complaints);
-      close(complaints);
-      if (daemon.ok()) return RunningDaemon{*daemon, false};
-      if (why.empty()) {
-        why = WIFSIGNALED(status) ? absl::StrCat("killed by signal ", WTERMSIG(status))
-                                  : absl::StrCat("exit status ", WEXITSTATUS(status));
+      // One that was killed listens, without an answer, until the system is done with it.
+      if (!WIFEXITED(status) || WEXITSTATUS(status) != kRunsAlready) {
+        return DidNotStart(*program, status, LastLine(complaints.get()));
       }
-      return absl::InternalError(absl::StrCat("the daemon ", *program, " did not start: ", why));
+      child = -1;
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
-  const std::string why = LastLine(complaints);
-  close(complaints);
+  const std::string why = LastLine(complaints.get());
   return absl::DeadlineExceededError(
       absl::StrCat("the daemon ", *program, " was started but does not answer",
                    why.empty() ? "" : ": ", why, "; run `tpd --foreground` to see why"));
 }
 
 absl::Status StopDaemon() {
+  const absl::StatusOr<std::string> path = SocketPath();
+  if (!path.ok()) return path.status();
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
-  if (!client.ok()) return client.status();
-  const absl::Status stopping = client->Stop();
-  // A daemon that is gone before its answer arrived has done what was asked.
-  if (!stopping.ok() && !absl::IsAborted(stopping)) return stopping;
-  const Clock::time_point end = Clock::now() + kStopDeadline;
-  while (Clock::now() < end) {
-    if (absl::IsUnavailable(QueryClient::Connect().status())) return absl::OkStatus();
-    std::this_thread::sleep_for(kBetweenTries);
+  absl::Status stopping = client.status();
+  if (client.ok()) stopping = client->Stop();
+  if (IsAbsent(stopping)) {
+    const absl::StatusOr<pid_t> holder = LockHolder(*path);
+    if (holder.ok()) {
+      stopping = kill(*holder, SIGTERM) == 0
+                     ? absl::OkStatus()
+                     : absl::PermissionDeniedError(absl::StrCat("cannot end the daemon, pid ",
+                                                                *holder, ": ", strerror(errno)));
+    } else if (!client.ok()) {
+      return absl::IsNotFound(holder.status()) ? stopping : holder.status();
+    } else {
+      // It is gone before its answer arrived, and has done what was asked.
+      stopping = absl::OkStatus();
+    }
   }
+  if (!stopping.ok() && !absl::IsDeadlineExceeded(stopping)) return stopping;
+  const Clock::time_point end = Clock::now() + kStopDeadline;
+  absl::StatusOr<pid_t> holder = LockHolder(*path);
+  while (stopping.ok() && Clock::now() < end) {
+    if (absl::IsNotFound(holder.status()) && absl::IsUnavailable(QueryClient::Connect().status())) {
+      return absl::OkStatus();
+    }
+    std::this_thread::sleep_for(kBetweenTries);
+    holder = LockHolder(*path);
+  }
+  if (holder.ok()) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        "the daemon at ", *path, " does not end: `kill -9 ", *holder, "` ends it in any case"));
+  }
+  if (!stopping.ok()) return stopping;
   return absl::DeadlineExceededError(
-      absl::StrCat("the daemon at ", client->path(),
-                   " said that it ends but still listens: look for its process with `tpctl daemon "
-                   "status`"));
+      absl::StrCat("what listens at ", *path, " said that it ends but still listens"));
 }
 
 }  // namespace tp

@@ -17,7 +17,8 @@ struct RunningDaemon {
 // start is in the error.
 absl::StatusOr<RunningDaemon> EnsureDaemon();
 
-// Asks the daemon to end and waits until nothing listens any more.
+// Asks the daemon to end and waits until it is gone. One whose socket was removed is found by its
+// lock. DeadlineExceeded names one that does not end.
 absl::Status StopDaemon();
 
 }  // namespace tp

@@ -88,7 +88,7 @@ void AddExportCommand(CLI::App* app, Action* action) {
       "    flamegraph.pl > cuda.svg\n");
   command->add_option("--input", arguments->input, "The trace file to read")->type_name("FILE");
   command->add_option("--pid", arguments->pid, "A traced process; it has no events to export yet")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""))
       ->type_name("PID");
   command
       ->add_option_function<std::string>(

@@ -44,7 +44,7 @@ void AddMergeCommand(CLI::App* app, Action* action) {
       "that are no traces in JSON become some by `tpctl export --format chrome-torch`.\n");
   command->add_option("FILE", arguments->inputs, "The traces, .json or .json.gz")
       ->required()
-      ->type_name("...");
+      ->type_name("");
   command
       ->add_option("-o,--output", arguments->output,
                    "The file to write, compressed if its name ends with .gz; -: standard output")

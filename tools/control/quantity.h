@@ -17,10 +17,6 @@ std::string ExactCountText(int64_t count);
 // "4s", "3m 12s", "5h 02m", "12d 04h".
 std::string UptimeText(int64_t ns);
 
-// The CUDA release that a CUPTI of this cuptiGetVersion belongs to, "13.0"; the number itself if it
-// is none of the known ones; "-" for 0.
-std::string CuptiVersionText(uint32_t version);
-
 }  // namespace tp
 
 #endif  // TOOLS_CONTROL_QUANTITY_H_

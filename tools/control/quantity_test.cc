@@ -31,17 +31,5 @@ TEST(UptimeText, ShowsTwoUnitsAtMost) {
   EXPECT_EQ(UptimeText(int64_t{86'400} * 12'000'000'000 + 14'400'000'000'000), "12d 04h");
 }
 
-TEST(CuptiVersionText, NamesTheCudaRelease) {
-  EXPECT_EQ(CuptiVersionText(0), "-");
-  EXPECT_EQ(CuptiVersionText(130001), "13.0");
-  EXPECT_EQ(CuptiVersionText(130200), "13.2");
-  EXPECT_EQ(CuptiVersionText(28), "12.9");
-  EXPECT_EQ(CuptiVersionText(26), "12.8");
-  EXPECT_EQ(CuptiVersionText(19), "12.0");
-  EXPECT_EQ(CuptiVersionText(18), "11.8");
-  EXPECT_EQ(CuptiVersionText(13), "11.0");
-  EXPECT_EQ(CuptiVersionText(9), "9");
-}
-
 }  // namespace
 }  // namespace tp

@@ -50,6 +50,21 @@ absl::Status Garbage(const std::string& path) {
       " does not answer as the daemon does: is it another program, or another version of tpd?"));
 }
 
+// What another user made to listen there may answer anything. The collector refuses it as well.
+absl::Status CheckOwner(int socket, const std::string& path) {
+  ucred listener = {};
+  socklen_t length = sizeof(listener);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &listener, &length) != 0) {
+    return absl::InternalError(
+        absl::StrCat("cannot tell who listens at ", path, ": ", strerror(errno)));
+  }
+  if (listener.uid == geteuid() || listener.uid == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("the daemon at ", path, " belongs to another user (uid ", listener.uid,
+                   "): start your own with `tpctl daemon start`, with TP_SOCKET set to another "
+                   "path or not at all"));
+}
+
 // Waits for `events`; false when the time is over. Errors and hang-ups show in the call that
 // follows.
 bool Wait(int socket, short events, Clock::time_point end) {
@@ -120,11 +135,12 @@ absl::StatusOr<QueryClient> QueryClient::Connect(std::chrono::milliseconds deadl
       return absl::PermissionDeniedError(
           absl::StrCat("not allowed to use the daemon at ", *path,
                        ": it belongs to another user; start your own with `tpctl daemon start`, "
-                       "or set TP_SOCKET"));
+                       "with TP_SOCKET set to another path or not at all"));
     }
     return absl::InternalError(
         absl::StrCat("cannot connect to the daemon at ", *path, ": ", strerror(errno)));
   }
+  if (absl::Status ours = CheckOwner(descriptor, *path); !ours.ok()) return ours;
   size_t sent = 0;
   while (sent < kGreeting.size()) {
     const ssize_t n =

@@ -3,10 +3,11 @@
 //   absl::StatusOr<QueryClient> client = QueryClient::Connect();
 //   absl::StatusOr<query::Response> response = client->Ask(request);
 //
-// Errors: Unavailable when no daemon listens (with the remedy), InvalidArgument for a socket path
-// that cannot be one, DeadlineExceeded for a daemon that does not answer, DataLoss for an answer
-// that is none; an Error in the response comes back as FailedPrecondition. After an error the
-// client is of no further use. One thread at a time, but for Interrupt; never raises SIGPIPE.
+// Errors: Unavailable when no daemon listens (with the remedy), PermissionDenied for one of another
+// user, root's excepted, InvalidArgument for a socket path that cannot be one, DeadlineExceeded for
+// a daemon that does not answer, DataLoss for an answer that is none; an Error in the response
+// comes back as FailedPrecondition. After an error the client is of no further use. One thread at a
+// time, but for Interrupt; never raises SIGPIPE.
 #ifndef TOOLS_CONTROL_QUERY_CLIENT_H_
 #define TOOLS_CONTROL_QUERY_CLIENT_H_
 

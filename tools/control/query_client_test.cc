@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -55,6 +56,18 @@ TEST(QueryClient, TakesAnswersThatComeInPieces) {
   const absl::StatusOr<query::Daemon> about = client->AskDaemon();
   ASSERT_TRUE(about.ok()) << about.status();
   EXPECT_EQ(about->version().size(), 3'000'000u);
+}
+
+TEST(QueryClient, DoesNotTalkToAnotherUsersDaemon) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can listen as another user";
+  ASSERT_EQ(seteuid(4242), 0);
+  FakeDaemon daemon(Answered);
+  ASSERT_EQ(seteuid(0), 0);
+  const absl::Status refused = QueryClient::Connect().status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(Message(refused),
+              AllOf(HasSubstr("belongs to another user (uid 4242)"), HasSubstr("TP_SOCKET")));
+  EXPECT_TRUE(daemon.requests().empty());
 }
 
 TEST(QueryClient, WithoutADaemonSaysHowToStartOne) {

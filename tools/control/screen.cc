@@ -40,8 +40,27 @@ double SecondsBetween(const Snapshot& before, const Snapshot& now) {
   return static_cast<double>(now.table.now_ns() - before.table.now_ns()) / 1e9;
 }
 
+// Whether what is more in `now` has happened since `before`: a process that is in one of them
+// alone, and was there all the time, would make it more or less than that.
+bool AreAboutTheSame(const query::Table& before, const query::Table& now) {
+  std::set<std::pair<int64_t, int64_t>> earlier;
+  for (const query::Process& process : before.processes()) {
+    earlier.emplace(process.pid(), process.connected_ns());
+  }
+  for (const query::Process& process : now.processes()) {
+    const bool was_there = earlier.erase({process.pid(), process.connected_ns()}) > 0;
+    if (!was_there && process.connected_ns() < before.now_ns()) return false;
+  }
+  return earlier.empty();
+}
+
 bool HasRates(const ScreenState& state) {
-  return state.before && state.current && SecondsBetween(*state.before, *state.current) > 0;
+  return state.before && state.current && SecondsBetween(*state.before, *state.current) > 0 &&
+         AreAboutTheSame(state.before->table, state.current->table);
+}
+
+bool IsFile(const ScreenState& state) {
+  return state.current.has_value() && state.current->daemon.pid() == 0;
 }
 
 uint64_t EventsOf(const query::Table& table) {
@@ -102,6 +121,11 @@ Line ProcessesLine(const ScreenState& state) {
     between = ", ";
   }
   if (table.processes().empty()) line.push_back({" none", Tone::kPlain});
+  if (table.ended_left_out() > 0) {
+    line.push_back({absl::StrFormat(state.live ? " (e adds %d gone)" : " (without %d gone)",
+                                    table.ended_left_out()),
+                    Tone::kDim});
+  }
   const uint64_t events = EventsOf(table);
   line.push_back({"   Events ", Tone::kDim});
   line.push_back({absl::StrCat(" ", CountText(static_cast<double>(events))), Tone::kStrong});
@@ -256,23 +280,37 @@ std::string SortTitle(const ViewColumns& view, const std::string& key) {
   return key;
 }
 
+// What goes without saying where no process has ended.
+const char* WhoseTotals(const query::Table& table) {
+  const auto& processes = table.processes();
+  const auto ended = [](const query::Process& process) { return process.state() == query::GONE; };
+  if (table.view() == query::PROCESSES) return "";
+  if (table.ended_left_out() > 0) return " in running processes";
+  if (std::none_of(processes.begin(), processes.end(), ended)) return "";
+  return std::all_of(processes.begin(), processes.end(), ended) ? " in ended processes"
+                                                                : " in running and ended processes";
+}
+
 // What the numbers below mean.
 Line CaptionLine(const ScreenState& state, const ViewColumns& view, int width) {
   std::string text =
       state.live ? " " : absl::StrCat("View ", ViewName(state.arranged.view()), ". ");
+  // First, since the end may have no room: that rows are missing.
+  if (!state.filter.empty()) {
+    absl::StrAppend(&text, "Only names with \"", EscapeForTerminal(state.filter), "\". ");
+  }
   const bool has_rates =
       HasRates(state) && std::any_of(view.columns.begin(), view.columns.end(),
                                      [](const auto& c) { return c.sort_key == kRateKey; });
-  absl::StrAppend(&text, "Totals since capturing began");
+  absl::StrAppend(&text, IsFile(state) ? "Totals of the recording"
+                                       : absl::StrCat("Totals since capturing began",
+                                                      WhoseTotals(state.arranged)));
   if (has_rates) {
-    absl::StrAppend(&text, absl::StrFormat(", rates (/s) over the last %.1f s",
+    absl::StrAppend(&text, absl::StrFormat(", rates (/s) over %.1f s",
                                            SecondsBetween(*state.before, *state.current)));
   }
   const std::string key = SortKeyInUse(state);
   if (!key.empty()) absl::StrAppend(&text, "; by ", SortTitle(view, key));
-  if (!state.filter.empty()) {
-    absl::StrAppend(&text, "; only names with \"", EscapeForTerminal(state.filter), "\"");
-  }
   return FitLine({{text + ".", Tone::kDim}}, width);
 }
 
@@ -363,6 +401,7 @@ std::vector<Line> HelpLines() {
       " How",
       "   < >              sort by the column to the left, to the right",
       "   /                only names that hold the text typed; Esc shows all again",
+      "   e                count the processes that ended too, and without them again",
       "   f or space       freeze the screen, and let it go on",
       "   arrows, PgUp, PgDn, Home, End   scroll",
       "",

@@ -3,7 +3,8 @@
 // elsewhere, so all of this can be tested as plain values.
 //
 // Two kinds of numbers are on it, each labelled: totals since capturing began, and rates since the
-// last refresh.
+// last refresh. Totals are those of the processes that run; the key e, and the end of the last one,
+// bring in those that ended. There are no rates across such a change.
 #ifndef TOOLS_CONTROL_SCREEN_H_
 #define TOOLS_CONTROL_SCREEN_H_
 

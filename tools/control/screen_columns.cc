@@ -229,8 +229,10 @@ void AddCopies(const query::Table& table, const Rates& rates, const ColumnOption
   std::vector<Column>& columns = view->columns;
   columns.push_back({"Direction", "name", 0, true, [&rows](int i) {
                        std::string text = rows[i].direction();
-                       if (!rows[i].source_memory().empty() ||
-                           !rows[i].destination_memory().empty()) {
+                       if (text == "fill") {  // Comes from nowhere.
+                         absl::StrAppend(&text, "  ", rows[i].destination_memory());
+                       } else if (!rows[i].source_memory().empty() ||
+                                  !rows[i].destination_memory().empty()) {
                          absl::StrAppend(&text, "  ", rows[i].source_memory(), " to ",
                                          rows[i].destination_memory());
                        }

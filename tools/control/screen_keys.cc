@@ -111,6 +111,10 @@ KeyResult HandleCharacter(char32_t character, ScreenState* state) {
     case ' ':
       state->frozen = !state->frozen;
       return state->frozen ? KeyResult::kRedraw : KeyResult::kAskAgain;
+    case 'e':
+      state->request.set_running(!state->request.running());
+      state->frozen = false;
+      return KeyResult::kAskAgain;
     case 'h':
     case '?':
       state->help = true;

@@ -102,7 +102,7 @@ TEST(Screen, RatesAreSinceTheLastRefreshAndSaidToBe) {
               AllOf(HasSubstr("53.2%"), HasSubstr("busy since the last refresh")));
   EXPECT_THAT(LineWith(screen, "aten::mm"), HasSubstr(" 400.0 "));
   EXPECT_THAT(screen, HasSubstr("12.3k per second"));
-  EXPECT_THAT(screen, HasSubstr("Totals since capturing began, rates (/s) over the last 1.0 s"));
+  EXPECT_THAT(screen, HasSubstr("Totals since capturing began, rates (/s) over 1.0 s"));
 }
 
 TEST(Screen, WithoutAnEarlierAnswerThereAreNoRates) {
@@ -232,6 +232,42 @@ TEST(Screen, ProcessesThatEndedComeLast) {
   EXPECT_LT(screen.find("4300"), screen.find("4242"));
 }
 
+TEST(Screen, SaysWhoseTotalsThereAreWhereSomeEnded) {
+  ScreenState state = StateWith(query::OPERATIONS, 1);
+  EXPECT_THAT(Rendered(state), HasSubstr("Totals since capturing began; by"));
+  state.current->table.mutable_processes(0)->set_state(query::GONE);
+  ASSERT_TRUE(Arrange(&state).ok());
+  EXPECT_THAT(Rendered(state), HasSubstr("began in running and ended processes; by"));
+  state.current->table.mutable_processes(1)->set_state(query::GONE);
+  ASSERT_TRUE(Arrange(&state).ok());
+  EXPECT_THAT(Rendered(state), HasSubstr("began in ended processes; by"));
+  state = StateWith(query::OPERATIONS, 1);
+  state.current->table.set_ended_left_out(3);
+  ASSERT_TRUE(Arrange(&state).ok());
+  EXPECT_THAT(Rendered(state), AllOf(HasSubstr("began in running processes; by"),
+                                     HasSubstr("1 dormant (e adds 3 gone)")));
+}
+
+TEST(Screen, AProcessThatLeavesOrComesBackMakesNoRates) {
+  ScreenState state = StateWith(query::OPERATIONS, 2);
+  ASSERT_THAT(Rendered(state), HasSubstr("/s"));
+  Snapshot next = SnapshotOf(query::OPERATIONS, 2);
+  next.table.mutable_processes()->RemoveLast();
+  TakeSnapshot(next, &state);
+  ASSERT_TRUE(Arrange(&state).ok());
+  EXPECT_THAT(Rendered(state), Not(HasSubstr("/s")));
+  TakeSnapshot(SnapshotOf(query::OPERATIONS, 3), &state);
+  ASSERT_TRUE(Arrange(&state).ok());
+  EXPECT_THAT(Rendered(state), Not(HasSubstr("/s"))) << "it was there all the time";
+  next = SnapshotOf(query::OPERATIONS, 4);
+  query::Process* fresh = next.table.add_processes();
+  fresh->set_pid(4400);
+  fresh->set_connected_ns(next.table.now_ns() - 1);
+  TakeSnapshot(next, &state);
+  ASSERT_TRUE(Arrange(&state).ok());
+  EXPECT_THAT(Rendered(state), HasSubstr("/s")) << "all that it did is new";
+}
+
 TEST(Screen, ManyProcessesLeaveRoomForRows) {
   ScreenState state = StateWith(query::OPERATIONS, 1);
   for (int i = 0; i < 100; ++i) state.current->table.add_processes()->set_pid(5000 + i);
@@ -292,6 +328,14 @@ TEST_F(ScreenKeys, LettersChooseTheView) {
     EXPECT_EQ(state_.request.view(), view);
   }
   EXPECT_EQ(Press('o'), KeyResult::kNothing);
+}
+
+TEST_F(ScreenKeys, EBringsInTheProcessesThatEndedAndLeavesThemOut) {
+  state_.request.set_running(true);
+  EXPECT_EQ(Press('e'), KeyResult::kAskAgain);
+  EXPECT_FALSE(state_.request.running());
+  EXPECT_EQ(Press('e'), KeyResult::kAskAgain);
+  EXPECT_TRUE(state_.request.running());
 }
 
 TEST_F(ScreenKeys, AngleBracketsMoveTheSortColumn) {
@@ -366,7 +410,7 @@ TEST_F(ScreenKeys, HelpNamesEveryKeyAndAnyOtherKeyLeavesIt) {
   Press('?');
   const std::string screen = Rendered(state_);
   for (const char* text : {"operations", "kernels", "copies", "api", "streams", "processes", "< >",
-                           "/", "freeze", "PgUp", "quits"}) {
+                           "/", "ended too", "freeze", "PgUp", "quits"}) {
     EXPECT_THAT(screen, HasSubstr(text));
   }
   EXPECT_EQ(Press('k'), KeyResult::kRedraw);

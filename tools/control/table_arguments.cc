@@ -1,6 +1,7 @@
 #include "tools/control/table_arguments.h"
 
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 
 namespace tp {
 namespace {
+
+constexpr int64_t kMostRows = 1'000'000'000;
 
 // The whole text as a number from `least` to `most`; a clear error otherwise.
 int64_t Number(const std::string& option, const std::string& text, int64_t least, int64_t most) {
@@ -61,7 +64,7 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
   app->add_option_function<std::string>(
          "--pid",
          [arguments](const std::string& text) {
-           arguments->request.set_pid(Number("--pid", text, 1, int64_t{1} << 31));
+           arguments->request.set_pid(Number("--pid", text, 1, INT32_MAX));
          },
          "Only this process (default: all)")
       ->type_name("PID");
@@ -99,8 +102,7 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          [arguments](const std::string& text) {
            arguments->row_limit_given = true;
            arguments->text.row_limit =
-               text == "none" ? -1
-                              : Number("--row-limit", text, INT64_C(-1) << 62, INT64_C(1) << 62);
+               text == "none" ? -1 : Number("--row-limit", text, -kMostRows, kMostRows);
          },
          "At most this many rows; negative or none: all")
       ->type_name("N|none");
@@ -121,7 +123,7 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
         arguments->request.set_top_level(true);
         arguments->text.top_level_events_only = true;
       },
-      "Only operations that no other encloses");
+      "With --view spans: only spans that no other encloses");
   app->add_flag("--with-flops", arguments->text.with_flops, "Floating point operations too");
   app->add_option_function<std::string>(
          "--time-unit",

@@ -1,6 +1,7 @@
 // `tpctl table`: a summary table of what the daemon holds, or of a file.
 #include <memory>
 
+#include "absl/strings/str_format.h"
 #include "tools/control/advice.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
@@ -33,10 +34,17 @@ int PrintTableOf(TableArguments arguments, std::ostream& out, std::ostream& erro
   if (!table.ok()) return Fail(table.status(), errors);
   const absl::Status printed = PrintTable(*table, arguments.text, arguments.format, out, errors);
   if (!printed.ok()) return Fail(printed, errors);
-  if (RowCount(*table) == 0 && arguments.input.empty()) {
+  const int rows = RowCount(*table);
+  if (rows == 0 && !arguments.input.empty()) {
+    errors << WhyEmptyFile(*table, arguments.input) << "\n";
+  } else if (rows == 0) {
     for (const std::string& line : WhyEmpty(*table, FindCollector().value_or(""))) {
       if (!line.empty()) errors << line << "\n";
     }
+  } else if (rows > arguments.text.row_limit && arguments.text.row_limit >= 0 &&
+             !arguments.row_limit_given) {
+    errors << absl::StrFormat("%d of %d spans: --row-limit none shows all\n",
+                              arguments.text.row_limit, rows);
   }
   return kDone;
 }

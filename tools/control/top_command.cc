@@ -116,6 +116,8 @@ int Top(const TopArguments& arguments, std::ostream& out, std::ostream& errors) 
   ScreenState state = StateOf(arguments);
   // A screen shows the present: without it, up to the last second would still be with CUPTI.
   state.request.set_flush(true);
+  // The other formats are those of `tpctl table`, and so is what is in them.
+  state.request.set_running(arguments.table.format == Format::kTable);
   absl::StatusOr<Snapshot> snapshot = FirstSnapshot(arguments.table.input, state.request);
   if (!snapshot.ok()) return Fail(snapshot.status(), errors);
   if (arguments.once && arguments.table.format != Format::kTable) {
