@@ -28,6 +28,8 @@ std::string AllTables(const WholeRecording& recording) {
     query::Table table = TabulateWhole(recording, summary, options);
     table.clear_notes();
     table.clear_processes();
+    // A recording that tells no process gets one in the export.
+    for (query::StreamRow& row : *table.mutable_streams()) row.clear_pid();
     TextOptions with_flops;
     with_flops.with_flops = true;
     absl::StrAppend(&text, *FormatTable(table, with_flops), "\n", *FormatJson(table, {}));
