@@ -198,6 +198,7 @@ void Collector::Run() {
       BeginCapture(/*anyway=*/false);
     }
     Collect();
+    if (capture_ != nullptr) capture_->LetGo();
     Seal();
     if (status_due) next_status_ns = now_ns + kFlushNs;
     if (status_due || status_changed_) {
@@ -218,6 +219,12 @@ void Collector::Collect() {
   if (uncorrelated_.wanted()) {
     operations_.Read(&SealIfLargeCallback, this);
     uncorrelated_.Update(operations_, Capture::CuptiTimeNs());
+  }
+  if (capture_ != nullptr) {
+    capture_->graph_nodes().ReadAll([this](const GraphNode& node) {
+      encoder_.AddGraphNode(node);
+      SealIfLarge();
+    });
   }
   // Activities first: then the operations that they name are there as well.
   if (buffers_ != nullptr && activities_ != nullptr) {
@@ -303,8 +310,11 @@ bool Collector::Prepare() {
     return false;
   }
   buffers_ = std::move(buffers);
-  activities_ = std::make_unique<ActivityReader>(&cupti_, &strings_, &encoder_, &uncorrelated_);
-  capture_ = std::make_unique<Capture>(&cupti_, buffers_.get(), options_.priority);
+  client_ = std::make_unique<CuptiClient>(&cupti_);
+  activities_ =
+      std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_, &uncorrelated_);
+  capture_ = std::make_unique<Capture>(client_.get(), buffers_.get(), options_.priority,
+                                       options_.activities);
   link_.SendHello();  // It tells CUPTI's version.
   return true;
 }
@@ -320,6 +330,7 @@ void Collector::BeginCapture(bool anyway) {
     case Capture::Begun::kYes:
       waited_ns_ = WaitedNs();
       waiting_since_ns_ = 0;
+      FollowActivities();
       uncorrelated_.Begin(Capture::CuptiTimeNs());
       state_ = State::kCapturing;
       reason_.clear();
@@ -363,6 +374,13 @@ void Collector::LookForAnother() {
   } else {
     Disable(std::move(reason));
   }
+}
+
+// What the reader has to know of what is collected.
+void Collector::FollowActivities() {
+  activities_->set_leaves_out_chatty_calls(capture_->chatty_calls_come() &&
+                                           !capture_->collected().Has(Activity::kChatty));
+  status_changed_ = true;
 }
 
 void Collector::Disable(std::string reason) {
@@ -419,6 +437,8 @@ std::string Collector::MakeStatus() {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
                              capture_->dropped() + buffers_->swallowed()});
     fields.losses.push_back(
+        {EventKind::kGraphNode, LossCause::kOperationBufferFull, capture_->graph_nodes().lost()});
+    fields.losses.push_back(
         {EventKind::kUnknown, LossCause::kUnreadable, activities_->unreadable()});
   }
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
@@ -432,8 +452,14 @@ std::string Collector::MakeStatus() {
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
   fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
                         operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
+                        (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
+  fields.activities =
+      ActivityWords(capture_ != nullptr ? capture_->collected() : options_.activities);
   fields.notes = options_.notes;
+  if (capture_ != nullptr) {
+    for (std::string& refusal : capture_->Refusals()) fields.notes.push_back(std::move(refusal));
+  }
   if (int64_t waited_ns = WaitedNs(); waited_ns > 0) {
     fields.notes.push_back("capturing had to wait for " +
                            std::to_string((waited_ns + kSecond - 1) / kSecond) +

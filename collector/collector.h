@@ -15,8 +15,10 @@
 
 #include "collector/cupti/activity_buffers.h"
 #include "collector/cupti/activity_reader.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/cupti/capture.h"
 #include "collector/cupti/cupti_api.h"
+#include "collector/cupti/cupti_client.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/batch_queue.h"
 #include "collector/link/daemon_link.h"
@@ -39,8 +41,9 @@ class Collector {
  public:
   struct Options {
     size_t memory_bytes;
-    int64_t loaded_ns;  // Host clock: when the library was loaded.
-    bool dormant;       // Register with the daemon, wait for a command.
+    int64_t loaded_ns;       // Host clock: when the library was loaded.
+    ActivitySet activities;  // What is collected.
+    bool dormant;            // Register with the daemon, wait for a command.
     // The CUDA driver does not call us: load CUPTI and begin when the driver turns out to be there.
     bool unannounced;
     Capture::Priority priority;
@@ -77,6 +80,7 @@ class Collector {
   void SealIfLarge();
   void Seal();
   void ObeyDaemon();
+  void FollowActivities();
   bool Prepare();
   void BeginCapture(bool anyway);
   void WaitToBegin(std::string reason);
@@ -101,6 +105,7 @@ class Collector {
   OperationReader operations_;
   DaemonLink link_;
   // What needs CUPTI: there is none before CUDA is there, and when it was not found.
+  std::unique_ptr<CuptiClient> client_;
   std::unique_ptr<ActivityBuffers> buffers_;
   std::unique_ptr<ActivityReader> activities_;
   std::unique_ptr<Capture> capture_;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "collector/collector.h"
+#include "collector/cupti/activity_set.h"
 #include "collector/environment.h"
 #include "collector/log.h"
 #include "collector/operation/nvtx_listener.h"
@@ -26,6 +27,7 @@
 namespace tp::collect {
 namespace {
 
+constexpr size_t kMostNamedBytes = 200;
 constexpr int64_t kExitDeadlineNs = 2'000'000'000;
 
 enum class Mode { kOff, kDormant, kOn };
@@ -119,6 +121,18 @@ std::vector<std::string> Notes() {
   return notes;
 }
 
+ActivitySet ActivitiesFromEnvironment(std::vector<std::string>* notes) {
+  const char* text = getenv("TP_ACTIVITIES");
+  std::vector<std::string> unknown;
+  const ActivitySet activities = ParseActivities(text != nullptr ? text : "", &unknown);
+  if (unknown.empty()) return activities;
+  std::string words;
+  for (const std::string& word : unknown) words += (words.empty() ? "" : ", ") + word;
+  notes->push_back("TP_ACTIVITIES has words that are none: " + words.substr(0, kMostNamedBytes));
+  Log(LogLevel::kWarning, notes->back());
+  return activities;
+}
+
 void StartCollector(bool unannounced) {
   pthread_mutex_lock(&g_start_lock);
   if (g_collector.load(std::memory_order_relaxed) == nullptr) {
@@ -126,8 +140,10 @@ void StartCollector(bool unannounced) {
       PrepareOperations();
       std::vector<std::string> notes = Notes();
       Capture::Priority priority = PriorityFromEnvironment(&notes);
+      const ActivitySet activities = ActivitiesFromEnvironment(&notes);
       auto* collector = new Collector({.memory_bytes = MemoryLimitBytes(),
                                        .loaded_ns = g_loaded_ns,
+                                       .activities = activities,
                                        .dormant = ModeFromEnvironment() == Mode::kDormant,
                                        .unannounced = unannounced,
                                        .priority = priority,

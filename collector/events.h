@@ -20,8 +20,14 @@ enum class EventKind : uint8_t {
   kRuntimeCall = 5,
   kDriverCall = 6,
   kLaunchOperation = 7,
+  kGraph = 8,
+  kSynchronization = 9,
+  kMemory = 10,
+  kOverhead = 11,
+  kCompilation = 12,
+  kGraphNode = 13,
 };
-inline constexpr size_t kEventKinds = 8;
+inline constexpr size_t kEventKinds = 14;
 
 // Numbers of wire.proto's LossCause.
 enum class LossCause : uint8_t {
@@ -61,7 +67,18 @@ struct Operation {
   int64_t sequence_number_plus_one;
 };
 
-// A kernel, copy or fill. CUPTI clock.
+// How a kernel was launched: the numbers of wire.proto's LaunchConfigurationColumns, in its order.
+struct LaunchConfiguration {
+  uint32_t grid[3], block[3];
+  uint32_t static_shared_bytes, dynamic_shared_bytes, local_bytes_per_thread;
+  uint32_t registers_per_thread;
+  uint32_t cluster[3];   // 0: without clusters, or not known.
+  uint32_t launch_type;  // CUpti_ActivityLaunchType.
+};
+inline constexpr size_t kLaunchNumbers = 14;
+static_assert(sizeof(LaunchConfiguration) == kLaunchNumbers * sizeof(uint32_t));
+
+// A kernel, copy, fill or whole graph. CUPTI clock.
 struct Work {
   int64_t start_ns, end_ns;
   uint32_t correlation_id;
@@ -72,9 +89,48 @@ struct Work {
   uint32_t destination_device_plus_one;
   uint32_t value;
   uint64_t graph_node;
+  int64_t queued_ns, submitted_ns;  // Kernels; 0: not known.
+  uint32_t graph_id;                // Whole graphs.
 };
 
-// A runtime or driver API call. CUPTI clock.
+// A wait. CUPTI clock.
+struct Synchronization {
+  int64_t start_ns, end_ns;
+  uint32_t correlation_id;
+  uint32_t type;  // CUpti_ActivitySynchronizationType.
+  uint32_t context;
+  uint32_t stream_plus_one, event_plus_one;
+};
+
+// Numbers of wire.proto's MemoryOperation.
+enum class MemoryOperation : uint8_t {
+  kUnknown = 0,
+  kAllocation = 1,
+  kRelease = 2,
+  kPoolCreation = 3,
+  kPoolDestruction = 4,
+  kPoolTrim = 5,
+};
+
+// Memory allocated or freed, or a pool of it. CUPTI clock.
+struct MemoryEvent {
+  int64_t time_ns;
+  MemoryOperation operation;
+  uint32_t kind;  // CUpti_ActivityMemoryKind.
+  uint64_t address, bytes;
+  uint32_t correlation_id;
+  uint32_t device, context_plus_one, stream_plus_one;
+  bool from_pool;
+};
+
+// A node of a graph was made.
+struct GraphNode {
+  uint64_t id;
+  uint64_t operation_id;  // 0: none.
+  uint64_t original_id;   // The node that it is a copy of; 0: none.
+};
+
+// A runtime or driver API call, or what is timed like one. CUPTI clock.
 struct Call {
   int64_t start_ns, end_ns;
   uint32_t correlation_id;

@@ -41,6 +41,26 @@ class TwoGenerations {
     return young_[key];
   }
 
+  // The same, and the entry counts as new: it is let go after those that are here now.
+  template <typename Forgotten>
+  Value& Renew(const Key& key, Forgotten&& forgotten) {
+    auto found = old_.find(key);
+    if (found == old_.end()) return At(key, forgotten);
+    Value value = std::move(found->second);
+    old_.erase(found);
+    Value& renewed = At(key, forgotten);
+    renewed = std::move(value);
+    return renewed;
+  }
+
+  // Calls `visit(Value&)` for each entry, in no order.
+  template <typename Visit>
+  void VisitAll(Visit&& visit) {
+    for (auto* generation : {&old_, &young_}) {
+      for (auto& [key, value] : *generation) visit(value);
+    }
+  }
+
   void Erase(const Key& key) {
     if (young_.erase(key) == 0) old_.erase(key);
   }

@@ -7,12 +7,14 @@
 #ifndef ANALYZER_MODEL_RECORDING_H_
 #define ANALYZER_MODEL_RECORDING_H_
 
+#include <array>
 #include <cstdint>
 
 namespace tp {
 
 // "No operation": all ones, not zero.
 inline constexpr uint64_t kNoOperation = ~uint64_t{0};
+inline constexpr int64_t kUnknownDuration = INT64_MIN;
 // End of a span that has not ended.
 inline constexpr int64_t kStillOpen = INT64_MAX;
 
@@ -26,6 +28,9 @@ enum class ActivityKind : char {
   kFill = 's',
   kRuntimeCall = 'r',
   kDriverCall = 'd',
+  kGraph = 'g',             // A launch of a graph as a whole, in place of what its nodes did.
+  kSynchronization = 'y',   // A wait: never device time.
+  kCompilation = 'j',       // At run time.
   kDeviceAnnotation = 'a',  // The image of a host annotation on the device: no work.
   // Host time that went into profiling, or into what CUDA did unasked. Neither a call nor work.
   kOverhead = 'v',
@@ -33,11 +38,17 @@ enum class ActivityKind : char {
 
 inline bool IsDeviceWork(ActivityKind kind) {
   return kind == ActivityKind::kKernel || kind == ActivityKind::kCopy ||
-         kind == ActivityKind::kFill;
+         kind == ActivityKind::kFill || kind == ActivityKind::kGraph;
 }
 
 inline bool IsHostCall(ActivityKind kind) {
   return kind == ActivityKind::kRuntimeCall || kind == ActivityKind::kDriverCall;
+}
+
+// Host time that is neither a call nor an operation.
+inline bool IsOtherHostTime(ActivityKind kind) {
+  return kind == ActivityKind::kSynchronization || kind == ActivityKind::kOverhead ||
+         kind == ActivityKind::kCompilation;
 }
 
 // A piece of host time with a name.
@@ -62,13 +73,35 @@ struct Span {
   int64_t given_kernel_count = 0;
 };
 
+enum class LaunchType : uint32_t { kRegular = 0, kCooperative = 1, kCooperativeDevices = 2 };
+
+// How a kernel was launched.
+struct LaunchConfiguration {
+  std::array<uint32_t, 3> grid{}, block{};  // All zero: not known.
+  std::array<uint32_t, 3> cluster{};        // In blocks; zero: without clusters, or not known.
+  uint32_t registers_per_thread = 0;
+  uint32_t static_shared_bytes = 0;
+  uint32_t dynamic_shared_bytes = 0;
+  uint32_t local_bytes_per_thread = 0;
+  LaunchType type = LaunchType::kRegular;
+
+  bool known() const { return block[0] != 0; }
+};
+
+// What the record of a kernel tells beyond what it was and when it ran.
+struct KernelLaunch {
+  LaunchConfiguration configuration;
+  int64_t queued_to_start_ns = kUnknownDuration;
+  int64_t submitted_to_start_ns = kUnknownDuration;
+};
+
 // What a kind of copy or memory beyond the range is kept as: nobody knows such numbers.
 inline constexpr uint8_t kNoKind = UINT8_MAX;
 inline uint8_t NarrowKind(uint64_t kind) {
   return kind < kNoKind ? static_cast<uint8_t>(kind) : kNoKind;
 }
 
-// A kernel, copy, fill, API call, or annotation on the device.
+// A kernel, copy, fill, graph, API call, other host time, or annotation on the device.
 struct DeviceActivity {
   ActivityKind kind = ActivityKind::kKernel;
   // CUpti_ActivityMemcpyKind, or unified memory's (copy_kind.h); larger numbers are kNoKind.
@@ -83,12 +116,43 @@ struct DeviceActivity {
   StringId name = 0;
   uint32_t context = 0;
   uint32_t stream = 0;
+  bool has_stream = true;  // Synchronizations: it is a stream that was waited for.
   // Host calls. Device work: any thread of its process, where the source says whose it is.
   int64_t thread = 0;
   uint32_t cbid = 0;    // Host calls.
   uint32_t result = 0;  // Host calls: not 0, an error.
   uint64_t bytes = 0;
-  uint64_t value = 0;  // Fills.
+  uint64_t value = 0;       // Fills.
+  uint64_t graph_node = 0;  // 0: was not launched by a graph.
+};
+
+// wire::MemoryOperation's numbers.
+enum class MemoryOperation {
+  kUnknown = 0,
+  kAllocation = 1,
+  kRelease = 2,
+  kPoolCreation = 3,
+  kPoolDestruction = 4,
+  kPoolTrim = 5,
+};
+
+// Memory that CUDA allocated or freed for the program, or a pool of it made, ended or trimmed.
+// (What a framework says of its own allocator is a MemoryEvent of whole_recording.h.)
+struct MemoryChange {
+  int64_t time_ns = 0;
+  MemoryOperation operation = MemoryOperation::kUnknown;
+  uint32_t kind = 0;  // CUpti_ActivityMemoryKind.
+  uint64_t address = 0;
+  uint64_t bytes = 0;  // Releases: 0 if it is not known.
+  uint32_t device = 0;
+  bool from_pool = false;
+};
+
+// A node of a graph, as it was made.
+struct GraphNode {
+  uint64_t id = 0;
+  uint64_t operation = kNoOperation;  // In which it was captured or made.
+  uint64_t original = 0;              // The node that it is a copy of; 0: none.
 };
 
 // A whole recording has millions of them in memory.

@@ -46,16 +46,53 @@ ordered_json Fields(const query::OperationRow& row, bool is_single) {
       {"input_shapes", std::move(shapes)},
       {"stack", std::move(stack)},
   };
-  if (is_single) {
+  if (!is_single) {
+    fields["captured_device_time_ns"] = row.captured_device_time_ns();
+    fields["captured_kernel_count"] = row.captured_kernel_count();
+  } else {
     fields["start_ns"] = row.start_ns();
     fields["thread_id"] = row.thread_id();
   }
   return fields;
 }
 
+ordered_json Extent(const google::protobuf::RepeatedField<uint32_t>& extent) {
+  if (extent.empty()) return nullptr;
+  return std::vector<uint32_t>(extent.begin(), extent.end());
+}
+
+// Null if there is none.
+ordered_json AverageOf(int64_t total, int64_t count) {
+  if (count == 0) return nullptr;
+  return static_cast<double>(total) / static_cast<double>(count);
+}
+
 ordered_json Fields(const query::WorkRow& row) {
-  return {{"name", ValidUtf8(row.name())}, {"kind", row.kind()},     {"count", row.count()},
-          {"total_ns", row.total_ns()},    {"min_ns", row.min_ns()}, {"max_ns", row.max_ns()}};
+  const query::LaunchSummary& launches = row.launches();
+  const auto known = [&launches](double average) {
+    return launches.launches() == 0 ? ordered_json() : ordered_json(average);
+  };
+  return {
+      {"name", ValidUtf8(row.name())},
+      {"kind", row.kind()},
+      {"count", row.count()},
+      {"total_ns", row.total_ns()},
+      {"min_ns", row.min_ns()},
+      {"max_ns", row.max_ns()},
+      {"grid", Extent(launches.grid())},
+      {"block", Extent(launches.block())},
+      {"cluster", Extent(launches.cluster())},
+      {"avg_blocks", known(launches.average_blocks())},
+      {"avg_threads_per_block", known(launches.average_threads_per_block())},
+      {"avg_registers_per_thread", known(launches.average_registers())},
+      {"avg_static_shared_bytes", known(launches.average_static_shared_bytes())},
+      {"avg_dynamic_shared_bytes", known(launches.average_dynamic_shared_bytes())},
+      {"avg_local_bytes_per_thread", known(launches.average_local_bytes())},
+      {"cooperative_count",
+       launches.launches() == 0 ? ordered_json() : ordered_json(launches.cooperative())},
+      {"avg_queued_to_start_ns", AverageOf(launches.queued_to_start_total_ns(), launches.queued())},
+      {"avg_submitted_to_start_ns",
+       AverageOf(launches.submitted_to_start_total_ns(), launches.submitted())}};
 }
 
 ordered_json Fields(const query::CopyRow& row) {
@@ -76,14 +113,30 @@ ordered_json Fields(const query::CallRow& row) {
 }
 
 ordered_json Fields(const query::StreamRow& row) {
-  return {{"pid", row.pid()},        {"device", row.device()}, {"context", row.context()},
-          {"stream", row.stream()},  {"count", row.count()},   {"total_ns", row.total_ns()},
-          {"busy_ns", row.busy_ns()}};
+  return {
+      {"pid", row.pid()},         {"device", row.device()},         {"context", row.context()},
+      {"stream", row.stream()},   {"count", row.count()},           {"total_ns", row.total_ns()},
+      {"busy_ns", row.busy_ns()}, {"wait_count", row.wait_count()}, {"wait_ns", row.wait_ns()}};
+}
+
+ordered_json Fields(const query::MemoryRow& row) {
+  return {{"pid", row.pid()},
+          {"kind", row.kind()},
+          {"from_pool", row.from_pool()},
+          {"device", row.device()},
+          {"allocations", row.allocations()},
+          {"releases", row.releases()},
+          {"unknown_releases", row.unknown_releases()},
+          {"allocated_bytes", row.allocated_bytes()},
+          {"live_bytes", row.live_bytes()},
+          {"peak_bytes", row.peak_bytes()}};
 }
 
 ordered_json Fields(const query::Process& row) {
   ordered_json events = ordered_json::object();
   for (const query::KindCount& event : row.events()) events[event.kind()] = event.count();
+  ordered_json activities = ordered_json::array();
+  for (const std::string& activity : row.activities()) activities.push_back(ValidUtf8(activity));
   uint64_t lost = 0;
   for (const query::Loss& loss : row.losses()) lost += loss.count();
   return {{"pid", row.pid()},
@@ -98,7 +151,8 @@ ordered_json Fields(const query::Process& row) {
           {"rank", row.rank()},
           {"device_time_ns", row.device_time_ns()},
           {"unattributed_count", row.unattributed_count()},
-          {"unattributed_ns", row.unattributed_ns()}};
+          {"unattributed_ns", row.unattributed_ns()},
+          {"activities", std::move(activities)}};
 }
 
 template <typename Rows>
@@ -131,6 +185,8 @@ const char* ViewName(query::View view) {
       return "processes";
     case query::STREAMS:
       return "streams";
+    case query::MEMORY:
+      return "memory";
     case query::SPANS:
       return "spans";
     default:
@@ -148,6 +204,7 @@ absl::StatusOr<query::Table> ShownRows(const query::Table& table, const TextOpti
   Limit(options.row_limit, shown.mutable_copies());
   Limit(options.row_limit, shown.mutable_calls());
   Limit(options.row_limit, shown.mutable_streams());
+  Limit(options.row_limit, shown.mutable_memory());
   if (table.view() == query::PROCESSES) Limit(options.row_limit, shown.mutable_processes());
   return shown;
 }
@@ -164,6 +221,8 @@ std::vector<ordered_json> RowFields(const query::Table& table) {
       return AllFields(table.processes());
     case query::STREAMS:
       return AllFields(table.streams());
+    case query::MEMORY:
+      return AllFields(table.memory());
     default: {
       std::vector<ordered_json> fields;
       for (const auto& row : table.operations()) {
@@ -182,6 +241,7 @@ std::vector<std::string> FieldNames(query::View view) {
   one.add_copies();
   one.add_calls();
   one.add_streams();
+  one.add_memory();
   one.add_processes();
   std::vector<ordered_json> rows = RowFields(one);
   std::vector<std::string> names;

@@ -128,6 +128,20 @@ std::vector<SortKey<query::StreamRow>> StreamKeys() {
   };
 }
 
+std::vector<SortKey<query::MemoryRow>> MemoryKeys() {
+  using Row = query::MemoryRow;
+  return {
+      LargestFirst<Row>({"live_bytes"}, [](const Row& row) { return row.live_bytes(); }),
+      LargestFirst<Row>({"peak_bytes"}, [](const Row& row) { return row.peak_bytes(); }),
+      LargestFirst<Row>({"allocated_bytes", "bytes"},
+                        [](const Row& row) { return row.allocated_bytes(); }),
+      LargestFirst<Row>({"allocations", "count"}, [](const Row& row) { return row.allocations(); }),
+      SmallestFirst<Row>({"kind", "name"},
+                         [](const Row& row) -> const std::string& { return row.kind(); }),
+      SmallestFirst<Row>({"pid"}, [](const Row& row) { return row.pid(); }),
+  };
+}
+
 std::vector<SortKey<query::Process>> ProcessKeys() {
   using Row = query::Process;
   return {
@@ -179,6 +193,8 @@ absl::Status SortRows(std::string_view key, query::Table* table) {
       return Sort(key, CallKeys(), table->mutable_calls());
     case query::STREAMS:
       return Sort(key, StreamKeys(), table->mutable_streams());
+    case query::MEMORY:
+      return Sort(key, MemoryKeys(), table->mutable_memory());
     case query::PROCESSES:
       return Sort(key, ProcessKeys(), table->mutable_processes());
     case query::SPANS:

@@ -273,6 +273,24 @@ std::string StreamsText(const query::Table& shown, const TextOptions& options) {
   return result;
 }
 
+std::string MemoryText(const query::Table& shown, const TextOptions& options) {
+  TextTable text;
+  AddHeaders(options, &text);
+  text.AddColumn("Process");
+  text.AddLeftColumn("Kind", std::nullopt);
+  for (const char* title : {"Device", "Allocations", "Releases", "Allocated", "Live", "Peak"}) {
+    text.AddColumn(title);
+  }
+  const auto bytes = [](uint64_t count) { return BytesText(static_cast<int64_t>(count)); };
+  for (const query::MemoryRow& row : shown.memory()) {
+    text.AddRow({absl::StrCat(row.pid()), row.kind() + (row.from_pool() ? ", from a pool" : ""),
+                 absl::StrCat(row.device()), absl::StrCat(row.allocations()),
+                 absl::StrCat(row.releases()), bytes(row.allocated_bytes()),
+                 bytes(row.live_bytes()), bytes(row.peak_bytes())});
+  }
+  return text.Text();
+}
+
 std::string ProcessesText(const query::Table& shown, const TextOptions& options) {
   TextTable text;
   AddHeaders(options, &text);
@@ -322,6 +340,8 @@ absl::StatusOr<std::string> FormatTable(const query::Table& table, const TextOpt
       return CallsText(table, *shown, options);
     case query::STREAMS:
       return StreamsText(*shown, options);
+    case query::MEMORY:
+      return MemoryText(*shown, options);
     case query::PROCESSES:
       return ProcessesText(*shown, options);
     default:

@@ -167,23 +167,53 @@ TEST(FormatJson, KernelsHaveTheirOwnFields) {
   row->set_min_ns(10);
   row->set_max_ns(20);
   nlohmann::json json = nlohmann::json::parse(*FormatJson(table, {}));
-  nlohmann::json expected = {{"name", "add(float*)"}, {"kind", "k"},  {"count", 2},
-                             {"total_ns", 30},        {"min_ns", 10}, {"max_ns", 20}};
-  EXPECT_EQ(json["rows"], nlohmann::json::array({expected}));
+  nlohmann::json fields = json["rows"][0];
+  EXPECT_EQ(fields["name"], "add(float*)");
+  EXPECT_EQ(fields["kind"], "k");
+  EXPECT_EQ(fields["count"], 2);
+  EXPECT_EQ(fields["total_ns"], 30);
+  EXPECT_EQ(fields["min_ns"], 10);
+  EXPECT_EQ(fields["max_ns"], 20);
+  EXPECT_TRUE(fields["grid"].is_null());
+  EXPECT_TRUE(fields["avg_registers_per_thread"].is_null()) << "not known is not zero";
+  EXPECT_TRUE(fields["avg_queued_to_start_ns"].is_null());
+
+  query::LaunchSummary* launches = row->mutable_launches();
+  launches->set_launches(2);
+  launches->set_average_registers(40.5);
+  for (uint32_t extent : {128, 1, 1}) launches->add_block(extent);
+  launches->set_queued(2);
+  launches->set_queued_to_start_total_ns(5);
+  fields = nlohmann::json::parse(*FormatJson(table, {}))["rows"][0];
+  EXPECT_TRUE(fields["grid"].is_null()) << "not the same in all launches";
+  EXPECT_EQ(fields["block"], (nlohmann::json{128, 1, 1}));
+  EXPECT_EQ(fields["avg_registers_per_thread"], 40.5);
+  EXPECT_EQ(fields["avg_queued_to_start_ns"], 2.5);
 }
 
 TEST(FormatCsv, QuotesWhatNeedsIt) {
   query::Table table;
-  table.set_view(query::KERNELS);
-  EXPECT_EQ(*FormatCsv(table, {}), "name,kind,count,total_ns,min_ns,max_ns\r\n");
-  query::WorkRow* row = table.add_kernels();
+  table.set_view(query::API);
+  const std::string titles = "name,domain,count,total_ns,min_ns,max_ns,errors\r\n";
+  EXPECT_EQ(*FormatCsv(table, {}), titles);
+  query::CallRow* row = table.add_calls();
   row->set_name("f<a, b>(\"x\")");
-  row->set_kind("k");
-  table.add_kernels()->set_name("plain");
-  EXPECT_EQ(*FormatCsv(table, {}),
-            "name,kind,count,total_ns,min_ns,max_ns\r\n"
-            "\"f<a, b>(\"\"x\"\")\",k,0,0,0,0\r\n"
-            "plain,,0,0,0,0\r\n");
+  row->set_domain("driver");
+  table.add_calls()->set_name("plain");
+  EXPECT_EQ(*FormatCsv(table, {}), titles +
+                                       "\"f<a, b>(\"\"x\"\")\",driver,0,0,0,0,0\r\n"
+                                       "plain,,0,0,0,0,0\r\n");
+}
+
+TEST(FormatCsv, AnExtentIsOneCellAndWhatIsNotKnownAnEmptyOne) {
+  query::Table table;
+  table.set_view(query::KERNELS);
+  query::WorkRow* row = table.add_kernels();
+  row->set_name("k");
+  row->mutable_launches()->set_launches(1);
+  for (uint32_t extent : {2, 3, 1}) row->mutable_launches()->add_grid(extent);
+  std::string text = *FormatCsv(table, {});
+  EXPECT_NE(text.find("\r\nk,,0,0,0,0,\"[2,3,1]\",,,0.0,"), text.npos) << text;
 }
 
 TEST(FormatTable, TotalsAreThoseOfAllRowsAlsoWhenFewAreShown) {

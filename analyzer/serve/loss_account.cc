@@ -39,6 +39,18 @@ std::string KindWord(int event_kind) {
       return "driver_calls";
     case wire::LAUNCH_OPERATION:
       return "launch_operations";
+    case wire::GRAPH:
+      return "graphs";
+    case wire::SYNCHRONIZATION:
+      return "synchronizations";
+    case wire::MEMORY:
+      return "memory";
+    case wire::OVERHEAD:
+      return "overhead";
+    case wire::COMPILATION:
+      return "compilations";
+    case wire::GRAPH_NODE:
+      return "graph_nodes";
     default:
       return absl::StrCat("events of unknown kind ", event_kind);
   }

@@ -98,6 +98,27 @@ void AddNotes(const std::vector<query::Process>& processes, const std::vector<pi
   }
 }
 
+// What the view would show, and is not collected: nothing there would pass for nothing done.
+void AddNotesOfView(const std::vector<query::Process>& processes, query::Table* table) {
+  const auto note = [&](const char* activity, const char* text) {
+    for (const query::Process& process : processes) {
+      const auto& collected = process.activities();
+      // An old collector does not say what it collects.
+      if (collected.empty()) continue;
+      if (std::find(collected.begin(), collected.end(), activity) != collected.end()) continue;
+      table->add_notes(text);
+      return;
+    }
+  };
+  if (table->view() == query::API) {
+    note("chatty",
+         "calls that only ask for a state, such as cudaGetDevice and cudaGetLastError, "
+         "are not collected: TP_ACTIVITIES=+chatty");
+  } else if (table->view() == query::MEMORY) {
+    note("memory", "memory is not collected: TP_ACTIVITIES=+memory");
+  }
+}
+
 }  // namespace
 
 query::Response ErrorResponse(std::string message) {
@@ -168,6 +189,7 @@ query::Response MakeTable(const SessionStore& store, const Credentials& asker,
   table->set_now_ns(now_ns);
   AddLosses(processes, table);
   AddNotes(processes, late, table);
+  AddNotesOfView(processes, table);
   for (query::Process& process : processes) *table->add_processes() = std::move(process);
   return response;
 }

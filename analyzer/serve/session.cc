@@ -12,6 +12,7 @@ namespace tp {
 namespace {
 
 constexpr int kMaxNotes = 16;
+constexpr int kMaxActivities = 64;
 constexpr size_t kMaxTextBytes = 4096;
 // What has happened may seem to lie ahead of this machine's clock by the error of comparing clocks.
 constexpr int64_t kClockToleranceNs = 60'000'000'000;
@@ -113,6 +114,9 @@ void Session::Told(const wire::Status& status) {
   for (int i = 0; i < std::min(status.notes_size(), kMaxNotes); ++i) {
     status_.add_notes(status.notes(i).substr(0, kMaxTextBytes));
   }
+  for (int i = 0; i < std::min(status.activities_size(), kMaxActivities); ++i) {
+    status_.add_activities(status.activities(i).substr(0, kMaxTextBytes));
+  }
 }
 
 void Session::Disconnected(int64_t now_ns) {
@@ -191,6 +195,14 @@ query::Process Session::Describe() const {
     events->set_kind(KindWord(kind));
     events->set_count(losses_.received()[kind]);
   }
+  // What most processes have none of.
+  for (const int kind : {wire::GRAPH, wire::SYNCHRONIZATION, wire::MEMORY, wire::OVERHEAD,
+                         wire::COMPILATION, wire::GRAPH_NODE}) {
+    if (losses_.received()[kind] == 0) continue;
+    query::KindCount* events = process.add_events();
+    events->set_kind(KindWord(kind));
+    events->set_count(losses_.received()[kind]);
+  }
   for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
     *process.add_losses() = std::move(loss);
   }
@@ -198,6 +210,9 @@ query::Process Session::Describe() const {
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
+  for (const std::string& activity : status_.activities()) {
+    process.add_activities(Shown(activity));
+  }
   AddNotes(ending, &process);
   return process;
 }
@@ -231,7 +246,8 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
   const EventCounts& received = losses_.received();
   const bool has_cupti_times = received[wire::KERNEL] + received[wire::COPY] +
                                    received[wire::FILL] + received[wire::RUNTIME_CALL] +
-                                   received[wire::DRIVER_CALL] >
+                                   received[wire::DRIVER_CALL] + received[wire::GRAPH] +
+                                   received[wire::SYNCHRONIZATION] + received[wire::MEMORY] >
                                0;
   if (!clock_.known() && has_cupti_times) {
     process->add_notes(

@@ -6,6 +6,10 @@ namespace {
 // More devices than any machine has: what comes with further numbers is in the totals only.
 constexpr size_t kDevices = 1024;
 
+bool IsCopyOrFill(const DeviceActivity& activity) {
+  return activity.kind == ActivityKind::kCopy || activity.kind == ActivityKind::kFill;
+}
+
 CopyKey KeyOfCopy(const DeviceActivity& activity) {
   const bool is_fill = activity.kind == ActivityKind::kFill;
   return {is_fill ? kFillDirection : activity.copy_kind, activity.source_memory,
@@ -28,7 +32,7 @@ void DeviceSums::Add(const DeviceActivity& activity) {
   const int64_t duration_ns = activity.end_ns - activity.start_ns;
   if (duration_ns > 0) work.At({activity.name, activity.kind}).Add(duration_ns);
 
-  if (activity.kind != ActivityKind::kKernel) {
+  if (IsCopyOrFill(activity)) {
     CopyGroup& group = copies.At(KeyOfCopy(activity));
     group.copies.Add(duration_ns);
     group.bytes += activity.bytes;
@@ -48,7 +52,7 @@ void DeviceSums::Add(const DeviceActivity& activity) {
 
 void DeviceSums::Announce(const DeviceActivity& activity) {
   work.Index({activity.name, activity.kind});
-  if (activity.kind != ActivityKind::kKernel) copies.Index(KeyOfCopy(activity));
+  if (IsCopyOrFill(activity)) copies.Index(KeyOfCopy(activity));
   streams.Index(KeyOfStream(activity));
 }
 

@@ -5,8 +5,9 @@
 namespace tp {
 namespace {
 
-constexpr const char* kKindWords[] = {"operations",    "kernels",      "copies",  "fills",
-                                      "runtime_calls", "driver_calls", "overhead"};
+constexpr const char* kKindWords[] = {"operations",    "kernels",      "copies", "fills",
+                                      "runtime_calls", "driver_calls", "graphs", "synchronizations",
+                                      "overhead",      "compilations"};
 constexpr const char* kCauseWords[] = {"end before they start", "start before their launch",
                                        "outside the time of the recording"};
 
@@ -20,8 +21,14 @@ size_t KindIndex(ActivityKind kind) {
       return 4;
     case ActivityKind::kDriverCall:
       return 5;
-    case ActivityKind::kOverhead:
+    case ActivityKind::kGraph:
       return 6;
+    case ActivityKind::kSynchronization:
+      return 7;
+    case ActivityKind::kOverhead:
+      return 8;
+    case ActivityKind::kCompilation:
+      return 9;
     default:
       return 1;
   }

@@ -31,7 +31,7 @@ class ImpossibleRecords {
 
  private:
   static constexpr size_t kCauses = 3;
-  static constexpr size_t kKinds = 7;  // Spans, then kinds of activities.
+  static constexpr size_t kKinds = 10;  // Spans, then kinds of activities.
   std::array<std::array<uint64_t, kKinds>, kCauses> counts_{};
 };
 

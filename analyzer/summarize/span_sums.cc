@@ -257,8 +257,8 @@ std::vector<SpanSums::KeptSpan> SpanSums::Kept(int64_t now_ns) const {
   kept.reserve(ended_.size() + open_.size());
   for (SpanSlot span : ended_) {
     const int64_t duration_ns = nesting_.end_ns(span) - nesting_.start_ns(span);
-    kept.push_back({span, false, duration_ns,
-                    std::max<int64_t>(0, duration_ns - nesting_.covered_ns(span))});
+    kept.push_back(
+        {span, false, duration_ns, std::max<int64_t>(0, duration_ns - nesting_.covered_ns(span))});
   }
   for (const OpenSpan& open : Open(now_ns)) {
     kept.push_back({open.span, true, open.duration_ns, open.self_cpu_ns});

@@ -78,6 +78,12 @@ class SpanSums final : Nesting::Observer {
   // As of the last MoveUp().
   const Groups<SpanGroupKey, SpanGroup>& groups() const { return groups_; }
   const Nesting& nesting() const { return nesting_; }
+  static constexpr uint32_t kNoGroup = UINT32_MAX;
+  // kNoGroup if no span with this id is kept.
+  uint32_t GroupOfOperation(uint64_t id) const {
+    const SpanSlot span = Find(id);
+    return span == kNoSpan ? kNoGroup : group(span);
+  }
   uint32_t group(SpanSlot span) const { return spans_[span].group; }
   SpanNumbers Numbers(SpanSlot span) const;
   // Place of the span among all that were added.

@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "analyzer/correlate/launch_join.h"
+#include "analyzer/summarize/captured_work.h"
 #include "analyzer/summarize/device_sums.h"
 #include "analyzer/summarize/groups.h"
+#include "analyzer/summarize/launch_sums.h"
+#include "analyzer/summarize/memory_sums.h"
 #include "analyzer/summarize/span_sums.h"
 #include "analyzer/summarize/summary.h"
 #include "analyzer/summarize/unconfirmed_work.h"
@@ -32,6 +35,12 @@ struct Summary::State {
   SpanSums spans;
   LaunchJoin launches;
   Groups<NameAndKind, CallGroup> calls;
+  // By the kernel's name, of all records: it does not matter here when they ran.
+  Groups<StringId, LaunchSums> kernel_launches;
+  // Synchronizations with a stream, by context and stream.
+  Groups<std::pair<uint32_t, uint32_t>, Durations> stream_waits;
+  MemorySums memory;
+  CapturedWork captured;
   // Sums of what can no longer turn out to be impossible. What still can is in the totals and with
   // its operation already, and in these sums when a table is made: minima, maxima and busy times
   // can't be taken back.

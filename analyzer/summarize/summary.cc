@@ -20,6 +20,10 @@ Summary::State::State(const StringTable* strings, const SummaryLimits& limits)
       spans(limits.spans, limits.groups),
       launches(limits.correlations),
       calls(limits.groups),
+      kernel_launches(limits.groups),
+      stream_waits(limits.groups),
+      memory(limits.allocations),
+      captured(&spans, limits.graph_nodes),
       device(limits.groups, limits.intervals),
       unconfirmed(limits.unconfirmed) {}
 
@@ -39,6 +43,7 @@ void Summary::State::Follow(const LaunchJoin::Outcome& outcome) {
 void Summary::State::Count(const DeviceActivity& activity, const DeviceWork& amount) {
   device_records += amount.records;
   device_ns += amount.duration_ns;
+  if (activity.graph_node != 0) captured.AddWork(activity.graph_node, amount);
   if (activity.operation != kNoOperation) {
     spans.AddWork(activity.operation, amount);
   } else if (activity.correlation != 0) {
@@ -102,6 +107,9 @@ void Summary::State::AddCall(const DeviceActivity& activity) {
   CallGroup& group = calls.At({activity.name, activity.kind});
   group.calls.Add(activity.end_ns - activity.start_ns);
   if (activity.result != 0) ++group.errors;
+  if (activity.kind == ActivityKind::kSynchronization && activity.has_stream) {
+    stream_waits.At({activity.context, activity.stream}).Add(activity.end_ns - activity.start_ns);
+  }
 }
 
 Summary::Summary(const StringTable* strings, const SummaryLimits& limits)
@@ -144,7 +152,7 @@ void Summary::AddActivity(const DeviceActivity& activity) {
   const bool is_work = IsDeviceWork(activity.kind);
   // What a call says of its operation holds whatever its times are.
   if (is_call) AddLaunchOperation(activity.correlation, activity.operation);
-  if (!is_call && !is_work && activity.kind != ActivityKind::kOverhead) return;
+  if (!is_call && !is_work && !IsOtherHostTime(activity.kind)) return;
   const bool is_inside = state_->IsInside(activity.start_ns, activity.end_ns) &&
                          (!is_work || activity.start_ns >= state_->recording_start_ns ||
                           state_->recording_start_ns == 0);
@@ -165,6 +173,14 @@ void Summary::AddLaunchOperation(uint64_t correlation, uint64_t operation) {
   if (correlation == 0 || operation == kNoOperation) return;
   state_->Follow(state_->launches.AddLaunch(correlation, operation));
 }
+
+void Summary::AddKernelLaunch(StringId kernel, const KernelLaunch& launch) {
+  state_->kernel_launches.At(kernel).Add(launch);
+}
+
+void Summary::AddMemory(const MemoryChange& event) { state_->memory.Add(event); }
+
+void Summary::AddGraphNode(const GraphNode& node) { state_->captured.AddNode(node); }
 
 std::vector<SpanSummary> Summary::Spans(int64_t now_ns) const {
   SpanSums& spans = state_->spans;
@@ -204,7 +220,9 @@ int64_t Summary::device_time_ns() const { return state_->device_ns; }
 size_t Summary::memory_bytes() const {
   return sizeof(State) + state_->spans.memory_bytes() + state_->launches.memory_bytes() +
          state_->calls.memory_bytes() + state_->device.memory_bytes() +
-         state_->unconfirmed.memory_bytes();
+         state_->unconfirmed.memory_bytes() + state_->stream_waits.memory_bytes() +
+         state_->kernel_launches.memory_bytes() + state_->memory.memory_bytes() +
+         state_->captured.memory_bytes();
 }
 
 }  // namespace tp

@@ -35,6 +35,8 @@ struct SummaryLimits {
   // Device records kept until the call that launched them comes. Beyond that the oldest is taken
   // for right, as all are whose call never comes. 0 is for sources that give all calls first.
   size_t unconfirmed = 1 << 16;
+  size_t allocations = 1 << 20;  // That are live at a time.
+  size_t graph_nodes = 1 << 17;
 };
 
 // Device work that is in the sums without its operation, and why.
@@ -81,8 +83,13 @@ class Summary {
   bool HasSpan(uint64_t id) const;
   // Ends a span that was added open; one that is not known yet ends when it is added.
   void CloseSpan(uint64_t id, int64_t end_ns);
-  // A kernel, copy, fill, call, device annotation or overhead.
+  // A kernel, copy, fill, graph, call, other host time or device annotation.
   void AddActivity(const DeviceActivity& activity);
+  // How a kernel of this name was launched; beside its record.
+  void AddKernelLaunch(StringId kernel, const KernelLaunch& launch);
+  void AddMemory(const MemoryChange& event);
+  // A node of a graph was made.
+  void AddGraphNode(const GraphNode& node);
   // The call with this correlation id was made while `operation` was the innermost open span.
   void AddLaunchOperation(uint64_t correlation, uint64_t operation);
 
@@ -117,8 +124,8 @@ struct TableOptions {
 // are one row). Spans that are open count as ending at `now_ns`. Fills rows, totals, devices and
 // the kind of device ("cuda"); processes, losses and notes are the caller's. Rows are in their
 // default order: groups by self CPU time, device work, copies and calls by total time, largest
-// first; streams by process, device, context and number; single spans as they came; equal ones as
-// they were first seen.
+// first; memory by process, kind and device; streams by process, device, context and number; single
+// spans as they came; equal ones as they were first seen.
 query::Table Tabulate(std::span<const Summary* const> summaries, const TableOptions& options,
                       int64_t now_ns);
 

@@ -75,6 +75,139 @@ TEST_F(SummaryTest, AnEmptyOneHasEmptyTables) {
   EXPECT_EQ(TotalRow(TableOf(summary, query::OPERATIONS)).count(), 0);
 }
 
+TEST_F(SummaryTest, WaitsAndOverheadAreRowsAmongCallsAndNeverDeviceTime) {
+  Summary summary(&strings_);
+  DeviceActivity wait = MakeWork("stream synchronize", 100, 160, 9);
+  wait.kind = ActivityKind::kSynchronization;
+  wait.device = -1;
+  wait.context = 1;
+  wait.stream = 7;
+  summary.AddActivity(wait);
+  wait.has_stream = false;
+  wait.name = strings_.Intern("context synchronize");
+  summary.AddActivity(wait);
+  DeviceActivity overhead = MakeWork("CUPTI buffer flush", 200, 230);
+  overhead.kind = ActivityKind::kOverhead;
+  summary.AddActivity(overhead);
+  DeviceActivity kernel = MakeWork("kernel", 90, 95, 9);
+  kernel.context = 1;
+  kernel.stream = 7;
+  summary.AddActivity(kernel);
+
+  EXPECT_EQ(summary.device_time_ns(), 5);
+  EXPECT_TRUE(TableOf(summary, query::KERNELS).kernels_size() == 1);
+  const query::Table calls = TableOf(summary, query::API);
+  ASSERT_EQ(calls.calls_size(), 3);
+  EXPECT_EQ(calls.calls(0).domain(), "synchronization");
+  EXPECT_EQ(calls.calls(0).total_ns(), 60);
+  EXPECT_EQ(calls.calls(2).domain(), "overhead");
+  // A wait is no launch: the kernel did not begin before its call.
+  EXPECT_EQ(summary.impossible().count(Impossibility::kStartsBeforeLaunch), 0u);
+  const query::Table streams = TableOf(summary, query::STREAMS);
+  ASSERT_EQ(streams.streams_size(), 1);
+  EXPECT_EQ(streams.streams(0).wait_count(), 1);
+  EXPECT_EQ(streams.streams(0).wait_ns(), 60);
+}
+
+TEST_F(SummaryTest, AGraphsWorkBelongsToItsLaunchAndShowsWhereItWasCaptured) {
+  Summary summary(&strings_);
+  summary.AddSpan(MakeSpan(1, "forward", 100, 200));
+  summary.AddSpan(MakeSpan(2, "replay", 300, kStillOpen));
+  summary.AddGraphNode({.id = 50, .operation = 1});
+  summary.AddGraphNode({.id = 60, .original = 50});
+  summary.AddActivity(MakeCall("cudaGraphLaunch", 9, 2));
+  DeviceActivity kernel = MakeWork("kernel", 400, 430, 9);
+  kernel.graph_node = 60;
+  summary.AddActivity(kernel);
+  summary.AddActivity(kernel);
+  const query::OperationRow replay = Operation(summary, "replay", 500);
+  EXPECT_EQ(replay.self_device_time_total_ns(), 60);
+  EXPECT_EQ(replay.captured_device_time_ns(), 0);
+  const query::OperationRow forward = Operation(summary, "forward", 500);
+  EXPECT_EQ(forward.device_time_total_ns(), 0);
+  EXPECT_EQ(forward.captured_device_time_ns(), 60);
+  EXPECT_EQ(forward.captured_kernel_count(), 2);
+}
+
+TEST_F(SummaryTest, AGraphAsAWholeIsDeviceWorkOfItsOwnKind) {
+  Summary summary(&strings_);
+  DeviceActivity graph = MakeWork("CUDA graph 1", 400, 430);
+  graph.kind = ActivityKind::kGraph;
+  summary.AddActivity(graph);
+  EXPECT_EQ(summary.device_time_ns(), 30);
+  const query::Table table = TableOf(summary, query::KERNELS);
+  ASSERT_EQ(table.kernels_size(), 1);
+  EXPECT_EQ(table.kernels(0).kind(), "g");
+  EXPECT_EQ(TableOf(summary, query::COPIES).copies_size(), 0);
+}
+
+TEST_F(SummaryTest, MemoryHasARowForEachKindAndDevice) {
+  Summary summary(&strings_);
+  summary.SetProcess(4242);
+  MemoryChange event;
+  event.time_ns = 100;
+  event.operation = MemoryOperation::kAllocation;
+  event.kind = 3;
+  event.address = 1000;
+  event.bytes = 64;
+  summary.AddMemory(event);
+  event.kind = 2;
+  event.address = 2000;
+  summary.AddMemory(event);
+  const query::Table table = TableOf(summary, query::MEMORY);
+  ASSERT_EQ(table.memory_size(), 2);
+  EXPECT_EQ(table.memory(0).kind(), "pinned");
+  EXPECT_EQ(table.memory(1).kind(), "device");
+  EXPECT_EQ(table.memory(1).pid(), 4242);
+  EXPECT_EQ(table.memory(1).live_bytes(), 64u);
+}
+
+TEST_F(SummaryTest, KernelsShowHowTheyWereLaunched) {
+  Summary summary(&strings_);
+  const StringId kernel = strings_.Intern("kernel");
+  for (int i = 0; i < 3; ++i) summary.AddActivity(MakeWork("kernel", 300, 310));
+  KernelLaunch launch;
+  launch.configuration = {.grid = {10, 2, 1}, .block = {128, 1, 1}, .registers_per_thread = 32};
+  launch.queued_to_start_ns = 50;
+  summary.AddKernelLaunch(kernel, launch);
+  launch.configuration.grid[0] = 20;
+  launch.configuration.registers_per_thread = 64;
+  launch.configuration.dynamic_shared_bytes = 1024;
+  launch.configuration.type = LaunchType::kCooperative;
+  launch.queued_to_start_ns = 150;
+  summary.AddKernelLaunch(kernel, launch);
+  summary.AddKernelLaunch(kernel, KernelLaunch());  // Does not tell.
+  summary.AddActivity(MakeWork("silent", 400, 410));
+
+  query::Table table = TableOf(summary, query::KERNELS);
+  ASSERT_EQ(table.kernels_size(), 2);
+  EXPECT_EQ(table.kernels(0).count(), 3);
+  const query::LaunchSummary& launches = table.kernels(0).launches();
+  EXPECT_EQ(launches.launches(), 2);
+  EXPECT_EQ(launches.average_blocks(), 30);
+  EXPECT_EQ(launches.average_threads_per_block(), 128);
+  EXPECT_EQ(launches.average_registers(), 48);
+  EXPECT_EQ(launches.average_dynamic_shared_bytes(), 512);
+  EXPECT_EQ(launches.cooperative(), 1);
+  EXPECT_EQ(launches.grid_size(), 0) << "not always the same";
+  ASSERT_EQ(launches.block_size(), 3);
+  EXPECT_EQ(launches.block(0), 128u);
+  EXPECT_EQ(launches.cluster_size(), 0);
+  EXPECT_EQ(launches.queued(), 2);
+  EXPECT_EQ(launches.queued_to_start_total_ns(), 200);
+  EXPECT_EQ(launches.submitted(), 0);
+  EXPECT_FALSE(table.kernels(1).has_launches());
+
+  // Over two processes it is the same as in one.
+  const Summary* both[] = {&summary, &summary};
+  TableOptions options;
+  options.view = query::KERNELS;
+  table = Tabulate(both, options, 0);
+  EXPECT_EQ(table.kernels(0).launches().launches(), 4);
+  EXPECT_EQ(table.kernels(0).launches().average_registers(), 48);
+  EXPECT_EQ(table.kernels(0).launches().block_size(), 3);
+}
+
 TEST_F(SummaryTest, OpenSpansCountAsCallsThatEndNow) {
   Summary summary(&strings_);
   summary.AddSpan(MakeSpan(1, "epoch", 100, kStillOpen));

@@ -53,18 +53,29 @@ void FillShapes(std::string_view shapes, query::OperationRow* row) {
   ParseShapes(shapes, row->mutable_input_shapes());
 }
 
-const char* CallDomain(ActivityKind kind) {
-  if (kind == ActivityKind::kOverhead) return "overhead";
-  return kind == ActivityKind::kDriverCall ? "driver" : "runtime";
-}
-
 std::string KindText(SpanKind kind) { return std::string(1, static_cast<char>(kind)); }
+
+const char* DomainOf(ActivityKind kind) {
+  switch (kind) {
+    case ActivityKind::kDriverCall:
+      return "driver";
+    case ActivityKind::kSynchronization:
+      return "synchronization";
+    case ActivityKind::kOverhead:
+      return "overhead";
+    case ActivityKind::kCompilation:
+      return "compilation";
+    default:
+      return "runtime";
+  }
+}
 
 // Its members are texts of the summaries' string tables.
 using OperationKey = std::tuple<std::string_view, SpanKind, std::string_view, std::string_view>;
 
 struct OperationSums {
   SpanGroup sums;
+  DeviceWork captured;
   int64_t open = 0;
   bool all_asynchronous = true;
 };
@@ -98,6 +109,9 @@ class Tabulation {
       case query::STREAMS:
         AddStreams();
         break;
+      case query::MEMORY:
+        AddMemory();
+        break;
       case query::SPANS:
         AddSpans();
         break;
@@ -130,13 +144,17 @@ class Tabulation {
   void AddOperations() {
     Merged<OperationKey, OperationSums> merged;
     uint64_t before = 0;  // Spans of the recordings before this one.
-    for (const State* state : states_) {
+    for (State* state : states_) {
       const auto& groups = state->spans.groups().entries();
+      for (const auto& [group, work] : state->captured.ByGroup()) {
+        captured_[{state, group}] = work;
+      }
       for (uint32_t i = 0; i < groups.size(); ++i) {
         const SpanGroup& group = groups[i].group;
         if (group.calls.count == 0) continue;
         OperationSums& row = merged[KeyOf(*state, i)];
         row.all_asynchronous &= groups[i].key.asynchronous;
+        row.captured += TakeCaptured(*state, i);
         SpanGroup& sums = row.sums;
         sums.calls.Add(group.calls);
         // Only where a span was let go before one around it came can there be less than nothing.
@@ -154,6 +172,7 @@ class Tabulation {
         OperationSums& row = merged[KeyOf(*state, group)];
         row.all_asynchronous &= state->spans.nesting().asynchronous(open.span);
         ++row.open;
+        row.captured += TakeCaptured(*state, group);
         SpanNumbers numbers = state->spans.Numbers(open.span);
         SpanGroup& sums = row.sums;
         sums.calls.Add(open.duration_ns);
@@ -187,6 +206,12 @@ class Tabulation {
     }
   }
 
+  // What was captured in the operations of a group; once, whoever of them asks first.
+  DeviceWork TakeCaptured(const State& state, uint32_t group) {
+    const auto found = captured_.find({&state, group});
+    return found == captured_.end() ? DeviceWork() : std::exchange(found->second, {});
+  }
+
   OperationKey KeyOf(const State& state, uint32_t group) const {
     if (group == Groups<SpanGroupKey, SpanGroup>::kOther)
       return {kOther, SpanKind::kOperation, {}, {}};
@@ -217,6 +242,8 @@ class Tabulation {
     row->set_flops(sums.flops);
     row->set_output_bytes(sums.output_bytes);
     row->set_nested_output_bytes(sums.nested_output_bytes);
+    row->set_captured_device_time_ns(group.captured.duration_ns);
+    row->set_captured_kernel_count(group.captured.kernels);
     row->set_asynchronous(group.all_asynchronous);
     row->set_open(group.open);
     row->set_first_seen(sums.first_seen);
@@ -271,10 +298,18 @@ class Tabulation {
 
   void AddKernels() {
     Merged<std::pair<std::string_view, ActivityKind>, Durations> merged;
+    absl::flat_hash_map<std::string_view, LaunchSums> launches;
     for (const State* state : states_) {
       bool is_other = true;  // The first entry.
       for (const auto& [key, group] : DeviceOf(*state).work.entries()) {
         if (group.count > 0) merged[{NameOf(*state, key, is_other), key.second}].Add(group);
+        is_other = false;
+      }
+      is_other = true;
+      for (const auto& [key, group] : state->kernel_launches.entries()) {
+        if (!group.empty()) {
+          launches[NameOf(*state, {key, ActivityKind::kKernel}, is_other)].Add(group);
+        }
         is_other = false;
       }
     }
@@ -288,6 +323,9 @@ class Tabulation {
       row->set_total_ns(group.total_ns);
       row->set_min_ns(group.min_ns);
       row->set_max_ns(group.max_ns);
+      if (key.second != ActivityKind::kKernel) continue;
+      const auto found = launches.find(key.first);
+      if (found != launches.end()) found->second.Describe(row->mutable_launches());
     }
   }
 
@@ -344,7 +382,7 @@ class Tabulation {
     for (const auto& [key, group] : merged.entries()) {
       query::CallRow* row = table_.add_calls();
       row->set_name(ValidUtf8(key.first));
-      row->set_domain(CallDomain(key.second));
+      row->set_domain(DomainOf(key.second));
       row->set_count(group.calls.count);
       row->set_total_ns(group.calls.total_ns);
       row->set_min_ns(group.calls.min_ns);
@@ -355,12 +393,16 @@ class Tabulation {
 
   void AddStreams() {
     std::map<std::tuple<int64_t, StreamKey>, StreamUse> merged;
+    std::map<std::tuple<int64_t, std::pair<uint32_t, uint32_t>>, Durations> waits;
     for (const State* state : states_) {
       for (const auto& [key, group] : DeviceOf(*state).streams.entries()) {
         if (group.work.count == 0) continue;
         StreamUse& use = merged[{state->pid, key}];
         use.work.Add(group.work);
         use.busy.Add(group.busy);
+      }
+      for (const auto& [key, group] : state->stream_waits.entries()) {
+        if (group.count > 0) waits[{state->pid, key}].Add(group);
       }
     }
     for (const auto& [key, group] : merged) {
@@ -373,6 +415,28 @@ class Tabulation {
       row->set_count(group.work.count);
       row->set_total_ns(group.work.total_ns);
       row->set_busy_ns(group.busy.total_ns());
+      const auto wait = waits.find({std::get<0>(key), {context, stream}});
+      if (wait == waits.end()) continue;
+      row->set_wait_count(wait->second.count);
+      row->set_wait_ns(wait->second.total_ns);
+    }
+  }
+
+  void AddMemory() {
+    for (const State* state : states_) {
+      for (const auto& [key, sums] : state->memory.Now()) {
+        query::MemoryRow* row = table_.add_memory();
+        row->set_pid(state->pid);
+        row->set_kind(key.is_pool ? "pool" : std::string(MemoryKind(key.kind)));
+        row->set_from_pool(key.from_pool);
+        row->set_device(key.device);
+        row->set_allocations(sums.allocations);
+        row->set_releases(sums.releases);
+        row->set_unknown_releases(sums.unknown_releases);
+        row->set_allocated_bytes(sums.allocated_bytes);
+        row->set_live_bytes(sums.live_bytes);
+        row->set_peak_bytes(sums.peak_bytes);
+      }
     }
   }
 
@@ -404,6 +468,7 @@ class Tabulation {
   int64_t now_ns_;
   std::vector<State*> states_;
   std::map<const State*, DeviceSums> with_unconfirmed_;
+  absl::flat_hash_map<std::pair<const State*, uint32_t>, DeviceWork> captured_;
   query::Table table_;
 };
 
@@ -428,6 +493,9 @@ query::OperationRow TotalRow(const query::Table& table) {
     total.set_device_time_total_ns(total.device_time_total_ns() + row.device_time_total_ns());
     total.set_self_device_time_total_ns(total.self_device_time_total_ns() +
                                         row.self_device_time_total_ns());
+    total.set_captured_device_time_ns(total.captured_device_time_ns() +
+                                      row.captured_device_time_ns());
+    total.set_captured_kernel_count(total.captured_kernel_count() + row.captured_kernel_count());
     total.set_kernel_count(total.kernel_count() + row.kernel_count());
     total.set_flops(total.flops() + row.flops());
     total.set_output_bytes(total.output_bytes() + row.output_bytes());

@@ -34,6 +34,19 @@ class Check {
     return *this;
   }
 
+  // Rows of another column, plus one.
+  Check& Rows(std::string_view column, const google::protobuf::RepeatedField<uint32_t>& field,
+              int rows) {
+    Length(column, field);
+    uint32_t largest = 0;
+    for (const uint32_t row : field) largest = std::max(largest, row);
+    if (status_.ok() && largest > static_cast<uint32_t>(rows)) {
+      status_ = absl::InvalidArgumentError(Text("the column ", column) + " names row " +
+                                           absl::StrCat(largest, " of ", rows));
+    }
+    return *this;
+  }
+
   // Operations' own ids: 0 and all ones mean none.
   Check& Ids(std::string_view column, const google::protobuf::RepeatedField<int64_t>& field) {
     Length(column, field);
@@ -79,7 +92,26 @@ absl::Status CheckOperations(std::string_view events, const wire::OperationColum
       .status();
 }
 
-absl::Status CheckWork(std::string_view events, const wire::WorkColumns& columns, uint64_t names) {
+absl::Status CheckLaunchConfigurations(const wire::LaunchConfigurationColumns& columns) {
+  return Check("launch_configurations", columns.grid_x_size(), 0)
+      .Length("grid_y", columns.grid_y())
+      .Length("grid_z", columns.grid_z())
+      .Length("block_x", columns.block_x())
+      .Length("block_y", columns.block_y())
+      .Length("block_z", columns.block_z())
+      .Length("static_shared_bytes", columns.static_shared_bytes())
+      .Length("dynamic_shared_bytes", columns.dynamic_shared_bytes())
+      .Length("local_bytes_per_thread", columns.local_bytes_per_thread())
+      .Length("registers_per_thread", columns.registers_per_thread())
+      .Length("cluster_x", columns.cluster_x())
+      .Length("cluster_y", columns.cluster_y())
+      .Length("cluster_z", columns.cluster_z())
+      .Length("launch_type", columns.launch_type())
+      .status();
+}
+
+absl::Status CheckWork(std::string_view events, const wire::WorkColumns& columns,
+                       int launch_configurations, uint64_t names) {
   return Check(events, columns.start_delta_ns_size(), names)
       .Length("duration_ns", columns.duration_ns())
       .Length("correlation_delta", columns.correlation_delta())
@@ -94,6 +126,10 @@ absl::Status CheckWork(std::string_view events, const wire::WorkColumns& columns
       .Length("destination_device", columns.destination_device())
       .Length("value", columns.value())
       .Length("graph_node", columns.graph_node())
+      .Rows("launch_configuration", columns.launch_configuration(), launch_configurations)
+      .Length("queued_to_start_ns", columns.queued_to_start_ns())
+      .Length("submitted_to_start_ns", columns.submitted_to_start_ns())
+      .Length("graph_id", columns.graph_id())
       .status();
 }
 
@@ -108,10 +144,64 @@ absl::Status CheckCalls(std::string_view events, const wire::CallColumns& column
       .status();
 }
 
+absl::Status CheckSynchronizations(const wire::SynchronizationColumns& columns) {
+  return Check("synchronizations", columns.start_delta_ns_size(), 0)
+      .Length("duration_ns", columns.duration_ns())
+      .Length("correlation_delta", columns.correlation_delta())
+      .Length("type", columns.type())
+      .Length("context", columns.context())
+      .Length("stream_plus_one", columns.stream_plus_one())
+      .Length("event_plus_one", columns.event_plus_one())
+      .status();
+}
+
+absl::Status CheckMemory(const wire::MemoryColumns& columns) {
+  return Check("memory", columns.time_delta_ns_size(), 0)
+      .Length("operation", columns.operation())
+      .Length("kind", columns.kind())
+      .Length("address_delta", columns.address_delta())
+      .Length("bytes", columns.bytes())
+      .Length("correlation_delta", columns.correlation_delta())
+      .Length("device", columns.device())
+      .Length("context_plus_one", columns.context_plus_one())
+      .Length("stream_plus_one", columns.stream_plus_one())
+      .Length("from_pool", columns.from_pool())
+      .status();
+}
+
 }  // namespace
+
+std::vector<LaunchConfiguration> decoding::LaunchConfigurations(
+    const wire::LaunchConfigurationColumns& columns) {
+  const Column<uint32_t> grid_x(columns.grid_x()), grid_y(columns.grid_y()),
+      grid_z(columns.grid_z());
+  const Column<uint32_t> block_x(columns.block_x()), block_y(columns.block_y()),
+      block_z(columns.block_z());
+  const Column<uint32_t> cluster_x(columns.cluster_x()), cluster_y(columns.cluster_y()),
+      cluster_z(columns.cluster_z());
+  const Column<uint32_t> registers(columns.registers_per_thread());
+  const Column<uint32_t> static_shared(columns.static_shared_bytes());
+  const Column<uint32_t> dynamic_shared(columns.dynamic_shared_bytes());
+  const Column<uint32_t> local(columns.local_bytes_per_thread());
+  const Column<uint32_t> type(columns.launch_type());
+  std::vector<LaunchConfiguration> launches(static_cast<size_t>(columns.grid_x_size()));
+  for (size_t row = 0; row < launches.size(); ++row) {
+    LaunchConfiguration& launch = launches[row];
+    launch.grid = {grid_x[row], grid_y[row], grid_z[row]};
+    launch.block = {block_x[row], block_y[row], block_z[row]};
+    launch.cluster = {cluster_x[row], cluster_y[row], cluster_z[row]};
+    launch.registers_per_thread = registers[row];
+    launch.static_shared_bytes = static_shared[row];
+    launch.dynamic_shared_bytes = dynamic_shared[row];
+    launch.local_bytes_per_thread = local[row];
+    launch.type = static_cast<LaunchType>(type[row]);
+  }
+  return launches;
+}
 
 absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names) {
   const uint64_t known = names.size();
+  const int launches = batch.launch_configurations().grid_x_size();
   if (batch.sequence() == 0) return absl::InvalidArgumentError("a batch without a sequence number");
   for (const absl::Status& status :
        {CheckOperations("operations", batch.operations(), known),
@@ -121,8 +211,18 @@ absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names) {
             .Ids("id_delta", batch.closed().id_delta())
             .Length("end_delta_ns", batch.closed().end_delta_ns())
             .status(),
-        CheckWork("kernels", batch.kernels(), known), CheckWork("copies", batch.copies(), known),
-        CheckWork("fills", batch.fills(), known),
+        CheckLaunchConfigurations(batch.launch_configurations()),
+        CheckWork("kernels", batch.kernels(), launches, known),
+        CheckWork("copies", batch.copies(), launches, known),
+        CheckWork("fills", batch.fills(), launches, known),
+        CheckWork("graphs", batch.graphs(), launches, known),
+        CheckSynchronizations(batch.synchronizations()), CheckMemory(batch.memory()),
+        Check("graph_nodes", batch.graph_nodes().node_delta_size(), known)
+            .Length("operation_delta", batch.graph_nodes().operation_delta())
+            .Length("original_delta", batch.graph_nodes().original_delta())
+            .status(),
+        CheckCalls("overheads", batch.overheads(), known),
+        CheckCalls("compilations", batch.compilations(), known),
         CheckCalls("runtime_calls", batch.runtime_calls(), known),
         CheckCalls("driver_calls", batch.driver_calls(), known),
         Check("launch_operations", batch.launch_operations().correlation_delta_size(), known)
@@ -134,16 +234,24 @@ absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names) {
 }
 
 EventCounts CountEvents(const wire::Batch& batch) {
+  const auto rows = [](const auto& first_column) {
+    return static_cast<uint64_t>(first_column.size());
+  };
   EventCounts counts{};
-  counts[wire::OPERATION] = static_cast<uint64_t>(batch.operations().start_delta_ns_size()) +
-                            static_cast<uint64_t>(batch.opened().start_delta_ns_size());
-  counts[wire::KERNEL] = static_cast<uint64_t>(batch.kernels().start_delta_ns_size());
-  counts[wire::COPY] = static_cast<uint64_t>(batch.copies().start_delta_ns_size());
-  counts[wire::FILL] = static_cast<uint64_t>(batch.fills().start_delta_ns_size());
-  counts[wire::RUNTIME_CALL] = static_cast<uint64_t>(batch.runtime_calls().start_delta_ns_size());
-  counts[wire::DRIVER_CALL] = static_cast<uint64_t>(batch.driver_calls().start_delta_ns_size());
-  counts[wire::LAUNCH_OPERATION] =
-      static_cast<uint64_t>(batch.launch_operations().correlation_delta_size());
+  counts[wire::OPERATION] =
+      rows(batch.operations().start_delta_ns()) + rows(batch.opened().start_delta_ns());
+  counts[wire::KERNEL] = rows(batch.kernels().start_delta_ns());
+  counts[wire::COPY] = rows(batch.copies().start_delta_ns());
+  counts[wire::FILL] = rows(batch.fills().start_delta_ns());
+  counts[wire::RUNTIME_CALL] = rows(batch.runtime_calls().start_delta_ns());
+  counts[wire::DRIVER_CALL] = rows(batch.driver_calls().start_delta_ns());
+  counts[wire::LAUNCH_OPERATION] = rows(batch.launch_operations().correlation_delta());
+  counts[wire::GRAPH] = rows(batch.graphs().start_delta_ns());
+  counts[wire::SYNCHRONIZATION] = rows(batch.synchronizations().start_delta_ns());
+  counts[wire::MEMORY] = rows(batch.memory().time_delta_ns());
+  counts[wire::OVERHEAD] = rows(batch.overheads().start_delta_ns());
+  counts[wire::COMPILATION] = rows(batch.compilations().start_delta_ns());
+  counts[wire::GRAPH_NODE] = rows(batch.graph_nodes().node_delta());
   return counts;
 }
 

@@ -1,5 +1,6 @@
 // From the columns of a wire::Batch to the plain records of a recording, handed to a sink row by
-// row: a Summary, or anything that has its AddSpan, CloseSpan, AddActivity and AddLaunchOperation.
+// row: a Summary, or anything that has its AddSpan, CloseSpan, AddActivity, AddLaunchOperation,
+// AddMemory and AddGraphNode.
 // Nothing is allocated per event.
 //
 //   absl::StatusOr<EventCounts> counts = DecodeBatch(batch, &names, clock, summary);
@@ -14,6 +15,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -113,8 +115,17 @@ void Closed(const wire::ClosedColumns& columns, Sink& sink) {
   }
 }
 
+std::vector<LaunchConfiguration> LaunchConfigurations(
+    const wire::LaunchConfigurationColumns& columns);
+
+// Of a column in which 0 says that there is none.
+inline int64_t DurationOrUnknown(int64_t stored) {
+  return stored == 0 ? kUnknownDuration : stored - (stored > 0);
+}
+
 template <typename Sink>
-void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
+void Work(const wire::WorkColumns& columns, ActivityKind kind,
+          const std::vector<LaunchConfiguration>& launches, NameTable& names,
           const ClockTime& clock, Sink& sink) {
   RunningSum start(columns.start_delta_ns());
   RunningSum correlation(columns.correlation_delta());
@@ -128,6 +139,11 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
   const Column<uint32_t> source_memory(columns.source_memory());
   const Column<uint32_t> destination_memory(columns.destination_memory());
   const Column<uint32_t> value(columns.value());
+  const Column<uint64_t> graph_node(columns.graph_node());
+  const Column<uint32_t> graph_id(columns.graph_id());
+  const Column<uint32_t> launch(columns.launch_configuration());
+  const Column<int64_t> queued(columns.queued_to_start_ns());
+  const Column<int64_t> submitted(columns.submitted_to_start_ns());
   const auto rows = static_cast<size_t>(columns.start_delta_ns_size());
   for (size_t row = 0; row < rows; ++row) {
     DeviceActivity activity;
@@ -143,14 +159,23 @@ void Work(const wire::WorkColumns& columns, ActivityKind kind, NameTable& names,
     activity.source_memory = NarrowKind(source_memory[row]);
     activity.destination_memory = NarrowKind(destination_memory[row]);
     activity.value = value[row];
+    activity.graph_node = graph_node[row];
     activity.name = names.Name(name[row]);
     if (activity.name == 0 && kind == ActivityKind::kCopy) {
       activity.name =
           names.CopyName(activity.copy_kind, activity.source_memory, activity.destination_memory);
     } else if (activity.name == 0 && kind == ActivityKind::kFill) {
       activity.name = names.FillName(activity.source_memory);
+    } else if (kind == ActivityKind::kGraph) {
+      activity.name = names.GraphName(graph_id[row]);
     }
     sink.AddActivity(activity);
+    if (launch[row] == 0 && queued[row] == 0 && submitted[row] == 0) continue;
+    KernelLaunch told;
+    if (launch[row] != 0) told.configuration = launches[launch[row] - 1];
+    told.queued_to_start_ns = DurationOrUnknown(queued[row]);
+    told.submitted_to_start_ns = DurationOrUnknown(submitted[row]);
+    sink.AddKernelLaunch(activity.name, told);
   }
 }
 
@@ -181,6 +206,69 @@ void Calls(const wire::CallColumns& columns, ActivityKind kind, const NameTable&
 }
 
 template <typename Sink>
+void Synchronizations(const wire::SynchronizationColumns& columns, NameTable& names,
+                      const ClockTime& clock, Sink& sink) {
+  RunningSum start(columns.start_delta_ns());
+  RunningSum correlation(columns.correlation_delta());
+  const Column<int64_t> duration(columns.duration_ns());
+  const Column<uint32_t> type(columns.type());
+  const Column<uint32_t> context(columns.context());
+  const Column<uint32_t> stream(columns.stream_plus_one());
+  const auto rows = static_cast<size_t>(columns.start_delta_ns_size());
+  for (size_t row = 0; row < rows; ++row) {
+    DeviceActivity activity;
+    activity.kind = ActivityKind::kSynchronization;
+    activity.start_ns = clock.HostFromCupti(static_cast<int64_t>(start.Next(row)));
+    activity.end_ns = AddWithinRange(activity.start_ns, duration[row]);
+    activity.correlation = correlation.Next(row);
+    activity.device = -1;
+    activity.context = context[row];
+    activity.has_stream = stream[row] != 0;
+    activity.stream = activity.has_stream ? stream[row] - 1 : 0;
+    activity.name = names.SynchronizationName(type[row]);
+    sink.AddActivity(activity);
+  }
+}
+
+template <typename Sink>
+void Memory(const wire::MemoryColumns& columns, const ClockTime& clock, Sink& sink) {
+  RunningSum time(columns.time_delta_ns());
+  RunningSum address(columns.address_delta());
+  const Column<int> operation(columns.operation());
+  const Column<uint32_t> kind(columns.kind());
+  const Column<uint64_t> bytes(columns.bytes());
+  const Column<uint32_t> device(columns.device());
+  const Column<uint32_t> from_pool(columns.from_pool());
+  const auto rows = static_cast<size_t>(columns.time_delta_ns_size());
+  for (size_t row = 0; row < rows; ++row) {
+    MemoryChange event;
+    event.time_ns = clock.HostFromCupti(static_cast<int64_t>(time.Next(row)));
+    event.operation = static_cast<MemoryOperation>(operation[row]);
+    event.kind = kind[row];
+    event.address = address.Next(row);
+    event.bytes = bytes[row];
+    event.device = device[row];
+    event.from_pool = from_pool[row] != 0;
+    sink.AddMemory(event);
+  }
+}
+
+template <typename Sink>
+void GraphNodes(const wire::GraphNodeColumns& columns, Sink& sink) {
+  RunningSum node(columns.node_delta());
+  RunningSum operation(columns.operation_delta());
+  RunningSum original(columns.original_delta());
+  const auto rows = static_cast<size_t>(columns.node_delta_size());
+  for (size_t row = 0; row < rows; ++row) {
+    GraphNode made;
+    made.id = node.Next(row);
+    made.operation = OperationOrNone(operation.Next(row));
+    made.original = original.Next(row);
+    sink.AddGraphNode(made);
+  }
+}
+
+template <typename Sink>
 void LaunchOperations(const wire::LaunchOperationColumns& columns, Sink& sink) {
   RunningSum correlation(columns.correlation_delta());
   RunningSum operation(columns.operation_delta());
@@ -197,16 +285,24 @@ template <typename Sink>
 absl::StatusOr<EventCounts> DecodeBatch(const wire::Batch& batch, NameTable* names,
                                         const ClockTime& clock, Sink& sink) {
   if (absl::Status checked = CheckBatch(batch, *names); !checked.ok()) return checked;
+  const std::vector<LaunchConfiguration> launches =
+      decoding::LaunchConfigurations(batch.launch_configurations());
   // Causes before effects: what refers to an operation or a launch then mostly finds it.
   decoding::Operations(batch.opened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.reopened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.operations(), /*open=*/false, *names, sink);
   decoding::LaunchOperations(batch.launch_operations(), sink);
+  decoding::GraphNodes(batch.graph_nodes(), sink);
   decoding::Calls(batch.runtime_calls(), ActivityKind::kRuntimeCall, *names, clock, sink);
   decoding::Calls(batch.driver_calls(), ActivityKind::kDriverCall, *names, clock, sink);
-  decoding::Work(batch.kernels(), ActivityKind::kKernel, *names, clock, sink);
-  decoding::Work(batch.copies(), ActivityKind::kCopy, *names, clock, sink);
-  decoding::Work(batch.fills(), ActivityKind::kFill, *names, clock, sink);
+  decoding::Work(batch.kernels(), ActivityKind::kKernel, launches, *names, clock, sink);
+  decoding::Work(batch.copies(), ActivityKind::kCopy, launches, *names, clock, sink);
+  decoding::Work(batch.fills(), ActivityKind::kFill, launches, *names, clock, sink);
+  decoding::Work(batch.graphs(), ActivityKind::kGraph, launches, *names, clock, sink);
+  decoding::Synchronizations(batch.synchronizations(), *names, clock, sink);
+  decoding::Memory(batch.memory(), clock, sink);
+  decoding::Calls(batch.overheads(), ActivityKind::kOverhead, *names, clock, sink);
+  decoding::Calls(batch.compilations(), ActivityKind::kCompilation, *names, clock, sink);
   decoding::Closed(batch.closed(), sink);
   return CountEvents(batch);
 }

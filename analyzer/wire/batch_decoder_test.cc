@@ -15,6 +15,9 @@ struct Kept {
   std::vector<std::pair<uint64_t, int64_t>> closed;
   std::vector<DeviceActivity> activities;
   std::vector<std::pair<uint64_t, uint64_t>> launches;
+  std::vector<std::pair<StringId, KernelLaunch>> kernel_launches;
+  std::vector<MemoryChange> memory;
+  std::vector<GraphNode> graph_nodes;
 
   void AddSpan(const Span& span) { spans.push_back(span); }
   void CloseSpan(uint64_t id, int64_t end_ns) { closed.emplace_back(id, end_ns); }
@@ -22,6 +25,11 @@ struct Kept {
   void AddLaunchOperation(uint64_t correlation, uint64_t operation) {
     launches.emplace_back(correlation, operation);
   }
+  void AddKernelLaunch(StringId kernel, const KernelLaunch& launch) {
+    kernel_launches.emplace_back(kernel, launch);
+  }
+  void AddMemory(const MemoryChange& event) { memory.push_back(event); }
+  void AddGraphNode(const GraphNode& node) { graph_nodes.push_back(node); }
   size_t rows() const { return spans.size() + closed.size() + activities.size() + launches.size(); }
 };
 
@@ -46,6 +54,98 @@ class BatchDecoder : public testing::Test {
   wire::Batch batch_;
   Kept kept_;
 };
+
+TEST_F(BatchDecoder, AKernelHasTheLaunchConfigurationThatItNames) {
+  wire::LaunchConfigurationColumns* launches = batch_.mutable_launch_configurations();
+  for (uint32_t x : {10, 20}) launches->add_grid_x(x);
+  launches->add_block_x(128);  // For all rows.
+  launches->add_registers_per_thread(40);
+  for (uint32_t x : {0, 2}) launches->add_cluster_x(x);
+  wire::WorkColumns* kernels = batch_.mutable_kernels();
+  for (int i = 0; i < 3; ++i) kernels->add_start_delta_ns(100);
+  for (uint32_t row : {2, 0, 1}) kernels->add_launch_configuration(row);
+  for (int64_t time : {0, 1, -7}) kernels->add_queued_to_start_ns(time);
+  ASSERT_TRUE(Decode().ok());
+  ASSERT_EQ(kept_.activities.size(), 3u);
+  ASSERT_EQ(kept_.kernel_launches.size(), 3u);
+  const auto launch = [&](int i) { return kept_.kernel_launches[i].second; };
+  EXPECT_EQ(launch(0).configuration.grid[0], 20u);
+  EXPECT_EQ(launch(0).configuration.block[0], 128u);
+  EXPECT_EQ(launch(0).configuration.registers_per_thread, 40u);
+  EXPECT_EQ(launch(0).configuration.cluster[0], 2u);
+  EXPECT_FALSE(launch(1).configuration.known());
+  EXPECT_EQ(launch(2).configuration.grid[0], 10u);
+  EXPECT_EQ(launch(0).queued_to_start_ns, kUnknownDuration);
+  EXPECT_EQ(launch(1).queued_to_start_ns, 0);
+  EXPECT_EQ(launch(2).queued_to_start_ns, -7);
+  EXPECT_EQ(launch(2).submitted_to_start_ns, kUnknownDuration);
+  EXPECT_EQ(kept_.kernel_launches[0].first, kept_.activities[0].name);
+
+  kernels->set_launch_configuration(0, 3);
+  EXPECT_FALSE(Decode().ok()) << "there are two";
+  EXPECT_EQ(kept_.rows(), 3u);
+}
+
+TEST_F(BatchDecoder, ReadsWaitsGraphsMemoryAndOverhead) {
+  batch_.mutable_graphs()->add_start_delta_ns(5'000'100);
+  batch_.mutable_graphs()->add_duration_ns(50);
+  batch_.mutable_graphs()->add_graph_id(3);
+  wire::SynchronizationColumns* waits = batch_.mutable_synchronizations();
+  for (int64_t delta : {5'000'200, 100}) waits->add_start_delta_ns(delta);
+  waits->add_duration_ns(7);
+  for (uint32_t type : {3, 4}) waits->add_type(type);
+  waits->add_context(1);
+  for (uint32_t stream : {8, 0}) waits->add_stream_plus_one(stream);
+  batch_.mutable_overheads()->add_start_delta_ns(5'000'300);
+  batch_.mutable_overheads()->add_name_id(1);
+  batch_.mutable_compilations()->add_start_delta_ns(5'000'300);
+  wire::MemoryColumns* memory = batch_.mutable_memory();
+  for (int64_t delta : {5'000'400, 10}) memory->add_time_delta_ns(delta);
+  for (auto operation : {wire::ALLOCATION, wire::RELEASE}) memory->add_operation(operation);
+  for (int64_t delta : {1000, 0}) memory->add_address_delta(delta);
+  memory->add_bytes(64);
+  memory->add_kind(3);
+  wire::GraphNodeColumns* nodes = batch_.mutable_graph_nodes();
+  for (int64_t delta : {10, 10}) nodes->add_node_delta(delta);
+  for (int64_t delta : {7, -7}) nodes->add_operation_delta(delta);
+  for (int64_t delta : {0, 10}) nodes->add_original_delta(delta);
+
+  absl::StatusOr<EventCounts> counts = Decode();
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ((*counts)[wire::GRAPH], 1u);
+  EXPECT_EQ((*counts)[wire::SYNCHRONIZATION], 2u);
+  EXPECT_EQ((*counts)[wire::MEMORY], 2u);
+  EXPECT_EQ((*counts)[wire::OVERHEAD], 1u);
+  EXPECT_EQ((*counts)[wire::COMPILATION], 1u);
+  EXPECT_EQ((*counts)[wire::GRAPH_NODE], 2u);
+  ASSERT_EQ(kept_.activities.size(), 5u);
+  EXPECT_EQ(kept_.activities[0].kind, ActivityKind::kGraph);
+  EXPECT_EQ(strings_.Text(kept_.activities[0].name), "CUDA graph 3");
+  EXPECT_EQ(kept_.activities[0].start_ns, 1'000'100);
+  EXPECT_EQ(kept_.activities[1].kind, ActivityKind::kSynchronization);
+  EXPECT_EQ(strings_.Text(kept_.activities[1].name), "stream synchronize");
+  EXPECT_TRUE(kept_.activities[1].has_stream);
+  EXPECT_EQ(kept_.activities[1].stream, 7u);
+  EXPECT_EQ(strings_.Text(kept_.activities[2].name), "context synchronize");
+  EXPECT_FALSE(kept_.activities[2].has_stream);
+  EXPECT_EQ(kept_.activities[2].end_ns, 1'000'307);
+  EXPECT_EQ(kept_.activities[3].kind, ActivityKind::kOverhead);
+  EXPECT_EQ(kept_.activities[4].kind, ActivityKind::kCompilation);
+  ASSERT_EQ(kept_.memory.size(), 2u);
+  EXPECT_EQ(kept_.memory[1].time_ns, 1'000'410);
+  EXPECT_EQ(kept_.memory[1].operation, MemoryOperation::kRelease);
+  EXPECT_EQ(kept_.memory[1].address, 1000u);
+  ASSERT_EQ(kept_.graph_nodes.size(), 2u);
+  EXPECT_EQ(kept_.graph_nodes[0].operation, 7u);
+  EXPECT_EQ(kept_.graph_nodes[0].original, 0u);
+  EXPECT_EQ(kept_.graph_nodes[1].id, 20u);
+  EXPECT_EQ(kept_.graph_nodes[1].operation, kNoOperation);
+  EXPECT_EQ(kept_.graph_nodes[1].original, 10u);
+
+  memory->add_bytes(1);
+  memory->add_bytes(1);
+  EXPECT_FALSE(Decode().ok()) << "three entries for two rows";
+}
 
 TEST_F(BatchDecoder, ReadsOperationsInHostTime) {
   wire::OperationColumns* columns = batch_.mutable_operations();

@@ -6,6 +6,12 @@
 #include "analyzer/model/copy_kind.h"
 
 namespace tp {
+namespace {
+
+// Graphs that are made again and again have numbers without end.
+constexpr size_t kMostGraphNames = 1 << 16;
+
+}  // namespace
 
 NameTable::NameTable(StringTable* strings, const NameLimits& limits)
     : strings_(strings), limits_(limits), names_{0}, other_(strings->Intern("(other)")) {}
@@ -63,6 +69,30 @@ StringId NameTable::FillName(uint32_t memory) {
   if (inserted) {
     place->second = strings_->Intern(tp::FillName(memory));
   }
+  return place->second;
+}
+
+StringId NameTable::GraphName(uint32_t graph_id) {
+  if (graph_names_.size() >= kMostGraphNames) graph_names_.clear();
+  const auto [place, inserted] = graph_names_.try_emplace(graph_id, 0);
+  if (inserted) {
+    const std::string name = absl::StrCat("CUDA graph ", graph_id);
+    const bool fits = limits_.bytes - text_bytes_ >= name.size();
+    if (fits) text_bytes_ += name.size();
+    if (!fits) ++left_out_;
+    place->second = fits ? strings_->Intern(name) : other_;
+  }
+  return place->second;
+}
+
+StringId NameTable::SynchronizationName(uint32_t type) {
+  static constexpr std::array<const char*, 5> kNames = {
+      "unknown synchronization", "event synchronize", "stream wait event", "stream synchronize",
+      "context synchronize"};
+  if (type >= kNames.size()) type = 0;
+  constexpr uint32_t kSynchronization = UINT32_MAX - 1;
+  const auto [place, inserted] = work_names_.try_emplace({kSynchronization, type, 0}, 0);
+  if (inserted) place->second = strings_->Intern(kNames[type]);
   return place->second;
 }
 

@@ -40,6 +40,9 @@ class NameTable {
   // What a copy or a fill is called, which CUPTI gives no name: "Memcpy HtoD (Pinned -> Device)".
   StringId CopyName(uint32_t copy_kind, uint32_t source_memory, uint32_t destination_memory);
   StringId FillName(uint32_t memory);
+  // "CUDA graph 3", and for a CUpti_ActivitySynchronizationType "stream synchronize".
+  StringId GraphName(uint32_t graph_id);
+  StringId SynchronizationName(uint32_t type);
 
   // How many names are "(other)" for want of room.
   uint64_t left_out() const { return left_out_; }
@@ -53,6 +56,7 @@ class NameTable {
   uint64_t left_out_ = 0;
   StringId other_;
   absl::flat_hash_map<std::array<uint32_t, 3>, StringId> work_names_;
+  absl::flat_hash_map<uint32_t, StringId> graph_names_;
 };
 
 }  // namespace tp

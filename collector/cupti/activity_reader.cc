@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
 #include <string_view>
 
+#include "collector/cupti/chatty_calls.h"
 #include "proto/function_name.h"
 
 namespace tp::collect {
@@ -12,24 +14,10 @@ namespace {
 constexpr size_t kKernelNameSlots = 4096;
 constexpr uint32_t kMostCallbackIds = 4096;
 
-// What is read below is where it has been since CUPTI 11.0; later versions only add fields behind.
-static_assert(offsetof(CUpti_ActivityKernel10, start) == 16);
-static_assert(offsetof(CUpti_ActivityKernel10, streamId) == 48);
-static_assert(offsetof(CUpti_ActivityKernel10, correlationId) == 92);
-static_assert(offsetof(CUpti_ActivityKernel10, name) == 104);
-static_assert(offsetof(CUpti_ActivityKernel10, graphNodeId) == 144);
-static_assert(offsetof(CUpti_ActivityMemcpy6, bytes) == 8);
-static_assert(offsetof(CUpti_ActivityMemcpy6, correlationId) == 44);
-static_assert(offsetof(CUpti_ActivityMemcpy6, graphNodeId) == 64);
-static_assert(offsetof(CUpti_ActivityMemcpyPtoP4, correlationId) == 60);
-static_assert(offsetof(CUpti_ActivityMemset4, correlationId) == 44);
-static_assert(offsetof(CUpti_ActivityMemset4, memoryKind) == 50);
-static_assert(offsetof(CUpti_ActivityAPI, correlationId) == 32);
-
-template <typename Record>
-const Record& As(const CUpti_Activity* record) {
-  return *reinterpret_cast<const Record*>(record);
-}
+// Grid, block and shared memory are in one order in records and configurations, without gaps.
+static_assert(offsetof(CUpti_ActivityKernel5, localMemoryPerThread) -
+                  offsetof(CUpti_ActivityKernel5, gridX) ==
+              offsetof(LaunchConfiguration, local_bytes_per_thread));
 
 // The fields that kernels, copies and fills have in common.
 template <typename Record>
@@ -45,33 +33,74 @@ Work CommonFields(const Record& record) {
   return work;
 }
 
+const char* OverheadText(CUpti_ActivityOverheadKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER:
+      return "driver compiler";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH:
+      return "CUPTI buffer flush";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION:
+      return "CUPTI instrumentation";
+    case CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE:
+      return "CUPTI resource creation";
+    case CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING:
+      return "module loading by the runtime";
+    case CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING:
+      return "lazy function loading";
+    case CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL:
+      return "command buffer full";
+    case CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST:
+      return "CUPTI buffer request";
+    case CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT:
+      return "CUPTI unified memory initialization";
+    default:
+      return "unknown overhead";
+  }
+}
+
+std::string CompilationText(CUpti_ActivityJitEntryType entry,
+                            CUpti_ActivityJitOperationType operation) {
+  std::string text = entry == CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN     ? "PTX to cubin"
+                     : entry == CUPTI_ACTIVITY_JIT_ENTRY_NVVM_IR_TO_PTX ? "NVVM IR to PTX"
+                                                                        : "unknown compilation";
+  if (operation == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD) text += " (loaded from the cache)";
+  if (operation == CUPTI_ACTIVITY_JIT_OPERATION_CACHE_STORE) text += " (stored in the cache)";
+  return text;
+}
+
 }  // namespace
 
-ActivityReader::ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
-                               const UncorrelatedThreads* uncorrelated)
-    : api_(api),
+ActivityReader::ActivityReader(const CuptiClient* cupti, StringTable* strings,
+                               BatchEncoder* encoder, const UncorrelatedThreads* uncorrelated)
+    : cupti_(cupti),
       strings_(strings),
       encoder_(encoder),
       uncorrelated_(uncorrelated),
       kernel_names_(kKernelNameSlots) {}
 
 void ActivityReader::Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user) {
+  const uint8_t* const end = buffer.memory + buffer.valid_bytes;
   CUpti_Activity* record = nullptr;
-  for (;;) {
-    CUptiResult result = api_->ActivityGetNextRecord(buffer.memory, buffer.valid_bytes, &record);
-    if (result == CUPTI_ERROR_MAX_LIMIT_REACHED) return;
-    if (result != CUPTI_SUCCESS) {
-      // Nothing says where the next record would begin.
-      if (buffer.valid_bytes > 0) ++unreadable_;
-      return;
+  CUptiResult result = cupti_->NextRecord(buffer.memory, buffer.valid_bytes, &record);
+  while (result == CUPTI_SUCCESS) {
+    // A record is as long as the way to the next one; the last is all that is left.
+    CUpti_Activity* next = record;
+    result = cupti_->NextRecord(buffer.memory, buffer.valid_bytes, &next);
+    const auto* begin = reinterpret_cast<const uint8_t*>(record);
+    const auto* after = result == CUPTI_SUCCESS ? reinterpret_cast<const uint8_t*>(next) : end;
+    const bool exact = result == CUPTI_SUCCESS || result == CUPTI_ERROR_MAX_LIMIT_REACHED;
+    if (!ReadRecord({record, static_cast<size_t>(after - begin), exact, cupti_->api().version})) {
+      ++unreadable_;
     }
-    ReadRecord(record);
+    record = next;
     batch_full(user);
   }
+  // Otherwise nothing says where the next record would begin.
+  if (result != CUPTI_ERROR_MAX_LIMIT_REACHED && buffer.valid_bytes > 0) ++unreadable_;
 }
 
-void ActivityReader::ReadRecord(const CUpti_Activity* record) {
-  switch (record->kind) {
+bool ActivityReader::ReadRecord(const ActivityRecord& record) {
+  switch (record.kind()) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
       return ReadKernel(record);
@@ -87,72 +116,214 @@ void ActivityReader::ReadRecord(const CUpti_Activity* record) {
       return ReadCall(record, EventKind::kDriverCall, CUPTI_CB_DOMAIN_DRIVER_API);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
       return ReadCorrelation(record);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return ReadGraph(record);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return ReadSynchronization(record);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return ReadMemory(record);
+    case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+      return ReadMemoryPool(record);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return ReadOverhead(record);
+    case CUPTI_ACTIVITY_KIND_JIT:
+      return ReadCompilation(record);
     default:
-      ++unreadable_;
+      return false;
   }
 }
 
-void ActivityReader::ReadKernel(const CUpti_Activity* record) {
-  const auto& kernel = As<CUpti_ActivityKernel10>(record);
-  Work work = CommonFields(kernel);
-  work.name = KernelNameId(kernel.name);
-  encoder_->AddWork(EventKind::kKernel, work);
+bool ActivityReader::ReadKernel(const ActivityRecord& record) {
+  const auto* kernel = record.As<CUpti_ActivityKernel5>();
+  if (kernel == nullptr) return false;
+  Work work = CommonFields(*kernel);
+  work.name = KernelNameId(kernel->name);
+  work.queued_ns = static_cast<int64_t>(kernel->queued);
+  work.submitted_ns = static_cast<int64_t>(kernel->submitted);
+  LaunchConfiguration launch;
+  memcpy(&launch, &kernel->gridX, offsetof(LaunchConfiguration, registers_per_thread));
+  launch.registers_per_thread = kernel->registersPerThread;
+  launch.launch_type = kernel->launchType;
+  launch.cluster[0] = record.Get(kKernelClusterX);
+  launch.cluster[1] = record.Get(kKernelClusterY);
+  launch.cluster[2] = record.Get(kKernelClusterZ);
+  encoder_->AddKernel(work, launch);
+  return true;
 }
 
-void ActivityReader::ReadCopy(const CUpti_Activity* record) {
-  const auto& copy = As<CUpti_ActivityMemcpy6>(record);
-  Work work = CommonFields(copy);
-  work.bytes = copy.bytes;
-  work.copy_kind = copy.copyKind;
-  work.source_memory = copy.srcKind;
-  work.destination_memory = copy.dstKind;
+bool ActivityReader::ReadCopy(const ActivityRecord& record) {
+  const auto* copy = record.As<CUpti_ActivityMemcpy3>();
+  if (copy == nullptr) return false;
+  Work work = CommonFields(*copy);
+  work.bytes = copy->bytes;
+  work.copy_kind = copy->copyKind;
+  work.source_memory = copy->srcKind;
+  work.destination_memory = copy->dstKind;
   encoder_->AddWork(EventKind::kCopy, work);
+  return true;
 }
 
-void ActivityReader::ReadPeerCopy(const CUpti_Activity* record) {
-  const auto& copy = As<CUpti_ActivityMemcpyPtoP4>(record);
-  Work work = CommonFields(copy);
-  work.bytes = copy.bytes;
-  work.copy_kind = copy.copyKind;
-  work.source_memory = copy.srcKind;
-  work.destination_memory = copy.dstKind;
-  work.destination_device_plus_one = copy.dstDeviceId + 1;
+bool ActivityReader::ReadPeerCopy(const ActivityRecord& record) {
+  const auto* copy = record.As<CUpti_ActivityMemcpyPtoP2>();
+  if (copy == nullptr) return false;
+  Work work = CommonFields(*copy);
+  work.bytes = copy->bytes;
+  work.copy_kind = copy->copyKind;
+  work.source_memory = copy->srcKind;
+  work.destination_memory = copy->dstKind;
+  work.destination_device_plus_one = copy->dstDeviceId + 1;
   encoder_->AddWork(EventKind::kCopy, work);
+  return true;
 }
 
-void ActivityReader::ReadFill(const CUpti_Activity* record) {
-  const auto& fill = As<CUpti_ActivityMemset4>(record);
-  Work work = CommonFields(fill);
-  work.bytes = fill.bytes;
-  work.source_memory = fill.memoryKind;
-  work.destination_memory = fill.memoryKind;
-  work.value = fill.value;
+bool ActivityReader::ReadFill(const ActivityRecord& record) {
+  const auto* fill = record.As<CUpti_ActivityMemset2>();
+  if (fill == nullptr) return false;
+  Work work = CommonFields(*fill);
+  work.bytes = fill->bytes;
+  work.source_memory = fill->memoryKind;
+  work.destination_memory = fill->memoryKind;
+  work.value = fill->value;
   encoder_->AddWork(EventKind::kFill, work);
+  return true;
 }
 
-void ActivityReader::ReadCall(const CUpti_Activity* record, EventKind kind,
-                              CUpti_CallbackDomain domain) {
-  const auto& api = As<CUpti_ActivityAPI>(record);
-  if (__builtin_expect(api.threadId == own_thread_, 0)) return;
+bool ActivityReader::ReadGraph(const ActivityRecord& record) {
+  const auto* graph = record.As<CUpti_ActivityGraphTrace>();
+  if (graph == nullptr) return false;
+  Work work = {};
+  work.start_ns = static_cast<int64_t>(graph->start);
+  work.end_ns = static_cast<int64_t>(graph->end);
+  work.correlation_id = graph->correlationId;
+  work.device = graph->deviceId;
+  work.context = graph->contextId;
+  work.stream = graph->streamId;
+  work.graph_id = graph->graphId;
+  encoder_->AddWork(EventKind::kGraph, work);
+  return true;
+}
+
+bool ActivityReader::ReadSynchronization(const ActivityRecord& record) {
+  const auto* wait = record.As<CUpti_ActivitySynchronization>();
+  if (wait == nullptr) return false;
+  Synchronization synchronization = {};
+  synchronization.start_ns = static_cast<int64_t>(wait->start);
+  synchronization.end_ns = static_cast<int64_t>(wait->end);
+  synchronization.correlation_id = wait->correlationId;
+  synchronization.type = wait->type;
+  synchronization.context = wait->contextId;
+  static_assert(CUPTI_SYNCHRONIZATION_INVALID_VALUE == UINT32_MAX);
+  synchronization.stream_plus_one = wait->streamId + 1;  // The invalid value becomes 0.
+  synchronization.event_plus_one = wait->cudaEventId + 1;
+  encoder_->AddSynchronization(synchronization);
+  return true;
+}
+
+bool ActivityReader::ReadMemory(const ActivityRecord& record) {
+  const auto* memory = record.As<CUpti_ActivityMemory2>();
+  if (memory == nullptr) return false;
+  MemoryEvent event = {};
+  event.time_ns = static_cast<int64_t>(memory->timestamp);
+  if (memory->memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION) {
+    event.operation = MemoryOperation::kAllocation;
+  } else if (memory->memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE) {
+    event.operation = MemoryOperation::kRelease;
+  }
+  event.kind = memory->memoryKind;
+  event.address = memory->address;
+  event.bytes = memory->bytes;
+  event.correlation_id = memory->correlationId;
+  event.device = memory->deviceId;
+  static_assert(CUPTI_INVALID_CONTEXT_ID == UINT32_MAX && CUPTI_INVALID_STREAM_ID == UINT32_MAX);
+  event.context_plus_one = memory->contextId + 1;
+  if (memory->isAsync != 0) event.stream_plus_one = memory->streamId + 1;
+  event.from_pool =
+      memory->memoryPoolConfig.memoryPoolType != CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID;
+  encoder_->AddMemory(event);
+  return true;
+}
+
+bool ActivityReader::ReadMemoryPool(const ActivityRecord& record) {
+  const auto* pool = record.As<CUpti_ActivityMemoryPool>();
+  if (pool == nullptr) return false;
+  MemoryEvent event = {};
+  event.time_ns = static_cast<int64_t>(pool->timestamp);
+  switch (pool->memoryPoolOperationType) {
+    case CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED:
+      event.operation = MemoryOperation::kPoolCreation;
+      break;
+    case CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED:
+      event.operation = MemoryOperation::kPoolDestruction;
+      break;
+    case CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED:
+      event.operation = MemoryOperation::kPoolTrim;
+      break;
+    default:
+      break;
+  }
+  event.address = pool->address;
+  event.correlation_id = pool->correlationId;
+  event.device = pool->deviceId;
+  encoder_->AddMemory(event);
+  return true;
+}
+
+bool ActivityReader::ReadOverhead(const ActivityRecord& record) {
+  const auto* overhead = record.As<CUpti_ActivityOverhead>();
+  if (overhead == nullptr) return false;
   Call call = {};
-  call.start_ns = static_cast<int64_t>(api.start);
-  call.end_ns = static_cast<int64_t>(api.end);
-  call.correlation_id = api.correlationId;
-  call.thread_id = api.threadId;
-  call.cbid = api.cbid;
-  call.result = api.returnValue;
-  call.name = CallName(domain, api.cbid);
+  call.start_ns = static_cast<int64_t>(overhead->start);
+  call.end_ns = static_cast<int64_t>(overhead->end);
+  if (overhead->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) {
+    call.thread_id = overhead->objectId.pt.threadId;
+  }
+  call.name = strings_->Intern(OverheadText(overhead->overheadKind));
+  encoder_->AddCall(EventKind::kOverhead, call);
+  return true;
+}
+
+bool ActivityReader::ReadCompilation(const ActivityRecord& record) {
+  const auto* jit = record.As<CUpti_ActivityJit>();
+  if (jit == nullptr) return false;
+  Call call = {};
+  call.start_ns = static_cast<int64_t>(jit->start);
+  call.end_ns = static_cast<int64_t>(jit->end);
+  call.correlation_id = jit->correlationId;
+  call.name = strings_->Intern(CompilationText(jit->jitEntryType, jit->jitOperationType));
+  encoder_->AddCall(EventKind::kCompilation, call);
+  return true;
+}
+
+bool ActivityReader::ReadCall(const ActivityRecord& record, EventKind kind,
+                              CUpti_CallbackDomain domain) {
+  const auto* api = record.As<CUpti_ActivityAPI>();
+  if (api == nullptr) return false;
+  if (__builtin_expect(leaves_out_chatty_calls_, 0) && IsChatty(domain, api->cbid)) return true;
+  if (__builtin_expect(api->threadId == own_thread_, 0)) return true;
+  Call call = {};
+  call.start_ns = static_cast<int64_t>(api->start);
+  call.end_ns = static_cast<int64_t>(api->end);
+  call.correlation_id = api->correlationId;
+  call.thread_id = api->threadId;
+  call.cbid = api->cbid;
+  call.result = api->returnValue;
+  call.name = CallName(domain, api->cbid);
   encoder_->AddCall(kind, call);
   if (__builtin_expect(!uncorrelated_->empty(), 0)) {
     uint64_t operation = uncorrelated_->OperationOf(call.thread_id, call.start_ns);
     if (operation != 0) AddLaunchOperation(call.correlation_id, operation);
   }
+  return true;
 }
 
-void ActivityReader::ReadCorrelation(const CUpti_Activity* record) {
-  const auto& correlation = As<CUpti_ActivityExternalCorrelation>(record);
-  if (correlation.externalKind != kOperationCorrelation) return;  // Another tool's.
-  AddLaunchOperation(correlation.correlationId, correlation.externalId);
+bool ActivityReader::ReadCorrelation(const ActivityRecord& record) {
+  const auto* correlation = record.As<CUpti_ActivityExternalCorrelation>();
+  if (correlation == nullptr) return false;
+  // Otherwise it is another tool's.
+  if (correlation->externalKind == kOperationCorrelation) {
+    AddLaunchOperation(correlation->correlationId, correlation->externalId);
+  }
+  return true;
 }
 
 void ActivityReader::AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id) {
@@ -169,11 +340,15 @@ StringId ActivityReader::KernelNameId(const char* name) {
   static_assert(kKernelNameSlots == size_t{1} << (64 - 52));
   KernelName& known = kernel_names_[slot];
   // The memory of an unloaded module's names can come to hold others.
-  std::string_view text(name);
-  if (known.text != name || strings_->Text(known.id) != text) {
-    known.text = name;
-    known.id = strings_->Intern(text);
+  if (known.text == name) {
+    const std::string_view text = strings_->Text(known.id);
+    if (!text.empty() && strncmp(name, text.data(), text.size()) == 0 &&
+        name[text.size()] == '\0') {
+      return known.id;
+    }
   }
+  known.text = name;
+  known.id = strings_->Intern(name);
   return known.id;
 }
 
@@ -181,7 +356,7 @@ StringId ActivityReader::CallName(CUpti_CallbackDomain domain, uint32_t cbid) {
   std::vector<StringId>& names = call_names_[domain == CUPTI_CB_DOMAIN_DRIVER_API ? 1 : 0];
   if (cbid < names.size() && names[cbid] != 0) return names[cbid];
   const char* name = nullptr;
-  if (api_->GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || name == nullptr) {
+  if (cupti_->api().GetCallbackName(domain, cbid, &name) != CUPTI_SUCCESS || name == nullptr) {
     name = "(unknown call)";
   }
   StringId id = strings_->Intern(domain == CUPTI_CB_DOMAIN_RUNTIME_API ? RuntimeFunctionName(name)

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "collector/cupti/activity_buffers.h"
-#include "collector/cupti/cupti_api.h"
+#include "collector/cupti/cupti_client.h"
+#include "collector/cupti/record_layout.h"
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
@@ -18,18 +19,18 @@
 
 namespace tp::collect {
 
-// The kind under which we give CUPTI the operations' ids; PyTorch uses CUSTOM0 and CUSTOM1.
-inline constexpr CUpti_ExternalCorrelationKind kOperationCorrelation =
-    CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
-
 // Works with the record layouts of any CUPTI since 11: records are stepped over with the loaded
-// library's own function, and only fields that are at one place in all of them are read (facts
-// about layouts: docs/adding_an_activity.md). Not thread-safe: the collector thread's own.
+// library's own function, and read as record_layout.h says. Not thread-safe: the collector
+// thread's own.
 class ActivityReader {
  public:
   // All outlive the reader.
-  ActivityReader(const CuptiApi* api, StringTable* strings, BatchEncoder* encoder,
+  ActivityReader(const CuptiClient* cupti, StringTable* strings, BatchEncoder* encoder,
                  const UncorrelatedThreads* uncorrelated);
+
+  // Whether records of chatty calls are left out (see chatty_calls.h). Where CUPTI can leave them
+  // out itself, none come.
+  void set_leaves_out_chatty_calls(bool leaves_out) { leaves_out_chatty_calls_ = leaves_out; }
 
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown
   // enough.
@@ -38,7 +39,8 @@ class ActivityReader {
   // Calls of this thread (as CUPTI calls it) are ours, and are left out.
   void set_own_thread(uint32_t thread_id) { own_thread_ = thread_id; }
 
-  // Records of kinds that we did not ask for, and buffers that ended in the middle of a record.
+  // Records of kinds that we did not ask for or shorter than any of their kind, and buffers that
+  // ended in the middle of a record.
   uint64_t unreadable() const { return unreadable_; }
 
  private:
@@ -47,18 +49,25 @@ class ActivityReader {
     StringId id = 0;
   };
 
-  void ReadRecord(const CUpti_Activity* record);
-  void ReadKernel(const CUpti_Activity* record);
-  void ReadCopy(const CUpti_Activity* record);
-  void ReadPeerCopy(const CUpti_Activity* record);
-  void ReadFill(const CUpti_Activity* record);
-  void ReadCall(const CUpti_Activity* record, EventKind kind, CUpti_CallbackDomain domain);
-  void ReadCorrelation(const CUpti_Activity* record);
+  // False if the record cannot be read.
+  bool ReadRecord(const ActivityRecord& record);
+  bool ReadKernel(const ActivityRecord& record);
+  bool ReadCopy(const ActivityRecord& record);
+  bool ReadPeerCopy(const ActivityRecord& record);
+  bool ReadFill(const ActivityRecord& record);
+  bool ReadGraph(const ActivityRecord& record);
+  bool ReadSynchronization(const ActivityRecord& record);
+  bool ReadMemory(const ActivityRecord& record);
+  bool ReadMemoryPool(const ActivityRecord& record);
+  bool ReadOverhead(const ActivityRecord& record);
+  bool ReadCompilation(const ActivityRecord& record);
+  bool ReadCall(const ActivityRecord& record, EventKind kind, CUpti_CallbackDomain domain);
+  bool ReadCorrelation(const ActivityRecord& record);
   void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
 
-  const CuptiApi* api_;
+  const CuptiClient* cupti_;
   StringTable* strings_;
   BatchEncoder* encoder_;
   const UncorrelatedThreads* uncorrelated_;
@@ -66,6 +75,7 @@ class ActivityReader {
   std::vector<StringId> call_names_[2];   // Runtime, driver: by callback id; 0: not looked up yet.
   uint32_t last_correlation_ = 0;
   uint64_t last_operation_ = 0;
+  bool leaves_out_chatty_calls_ = false;
   uint64_t unreadable_ = 0;
   std::optional<uint32_t> own_thread_;
 };

@@ -31,7 +31,9 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read() { return Read(buffer_.size()); }
   wire::Batch Read(size_t valid_bytes, std::optional<uint32_t> own_thread = std::nullopt) {
     StringTable& strings = strings_;
-    ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+    const CuptiClient client(&cupti_);
+    ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_);
+    reader.set_leaves_out_chatty_calls(leaves_out_chatty_calls_);
     if (own_thread.has_value()) reader.set_own_thread(*own_thread);
     reader.Read(
         {buffer_.data(), valid_bytes}, [](void*) {}, nullptr);
@@ -44,6 +46,7 @@ class ActivityReaderTest : public testing::Test {
   BatchEncoder encoder_;
   UncorrelatedThreads uncorrelated_;
   std::vector<uint8_t> buffer_;
+  bool leaves_out_chatty_calls_ = false;
   uint64_t unreadable_ = 0;
 };
 
@@ -140,6 +143,146 @@ TEST_F(ActivityReaderTest, EveryKindThatIsAskedForArrivesWithItsFields) {
   EXPECT_EQ(batch.launch_operations().operation_delta(0), 0x123456789abc);
 }
 
+TEST_F(ActivityReaderTest, AKernelTellsHowItWasLaunched) {
+  CUpti_ActivityKernel10 kernel = Kernel("kernel", 1000, 1500);
+  kernel.gridX = 1 << 30;
+  kernel.gridY = 2;
+  kernel.gridZ = 3;
+  kernel.blockX = 4;
+  kernel.blockY = 5;
+  kernel.blockZ = 6;
+  kernel.registersPerThread = 255;
+  kernel.staticSharedMemory = 1024;
+  kernel.dynamicSharedMemory = 2048;
+  kernel.localMemoryPerThread = 40;
+  kernel.launchType = CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE;
+  kernel.clusterX = 8;
+  kernel.queued = 700;
+  kernel.submitted = 900;
+  Append(kernel);
+  wire::Batch batch = Read();
+  const wire::LaunchConfigurationColumns& launches = batch.launch_configurations();
+  ASSERT_EQ(launches.grid_x_size(), 1);
+  EXPECT_EQ(launches.grid_x(0), 1u << 30);
+  EXPECT_EQ(launches.grid_y(0), 2u);
+  EXPECT_EQ(launches.grid_z(0), 3u);
+  EXPECT_EQ(launches.block_x(0), 4u);
+  EXPECT_EQ(launches.block_y(0), 5u);
+  EXPECT_EQ(launches.block_z(0), 6u);
+  EXPECT_EQ(launches.registers_per_thread(0), 255u);
+  EXPECT_EQ(launches.static_shared_bytes(0), 1024u);
+  EXPECT_EQ(launches.dynamic_shared_bytes(0), 2048u);
+  EXPECT_EQ(launches.local_bytes_per_thread(0), 40u);
+  EXPECT_EQ(launches.launch_type(0), 1u);
+  EXPECT_EQ(launches.cluster_x(0), 8u);
+  EXPECT_EQ(batch.kernels().queued_to_start_ns(0), 301);
+  EXPECT_EQ(batch.kernels().submitted_to_start_ns(0), 101);
+}
+
+TEST_F(ActivityReaderTest, ClustersAreNotReadFromRecordsThatHaveNone) {
+  CUpti_ActivityKernel10 kernel = Kernel("kernel", 1000, 1500);
+  kernel.gridX = kernel.blockX = 1;
+  kernel.clusterX = 8;
+  Append(kernel);
+  cupti_.version = 17;  // CUDA 11.6.
+  EXPECT_EQ(Read().launch_configurations().cluster_x_size(), 0);
+}
+
+TEST_F(ActivityReaderTest, ChattyCallsAreLeftOutWhereTheyCome) {
+  CUpti_ActivityAPI call = {};
+  call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020;
+  Append(call);
+  call.cbid = CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020;
+  Append(call);
+  call.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+  call.cbid = CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent;
+  Append(call);
+  leaves_out_chatty_calls_ = true;
+  wire::Batch batch = Read();
+  EXPECT_EQ(batch.runtime_calls().start_delta_ns_size(), 1);
+  EXPECT_EQ(batch.driver_calls().start_delta_ns_size(), 0);
+  leaves_out_chatty_calls_ = false;
+  batch = Read();
+  EXPECT_EQ(batch.runtime_calls().start_delta_ns_size(), 2);
+  EXPECT_EQ(batch.driver_calls().start_delta_ns_size(), 1);
+}
+
+TEST_F(ActivityReaderTest, KindsThatAreNotCollectedByDefaultArriveAsWell) {
+  CUpti_ActivitySynchronization2 wait = {};
+  wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  wait.type = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
+  wait.start = 100;
+  wait.end = 150;
+  wait.contextId = 1;
+  wait.streamId = 7;
+  wait.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  Append(wait);
+  CUpti_ActivityMemory4 memory = {};
+  memory.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+  memory.memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+  memory.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  memory.timestamp = 200;
+  memory.address = 0x7f00;
+  memory.bytes = 512;
+  memory.contextId = CUPTI_INVALID_CONTEXT_ID;
+  memory.streamId = 7;
+  memory.isAsync = 1;
+  memory.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  Append(memory);
+  CUpti_ActivityMemoryPool3 pool = {};
+  pool.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+  pool.memoryPoolOperationType = CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED;
+  pool.timestamp = 300;
+  Append(pool);
+  CUpti_ActivityGraphTrace2 graph = {};
+  graph.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+  graph.start = 400;
+  graph.end = 450;
+  graph.graphId = 3;
+  graph.streamId = 13;
+  graph.correlationId = 9;
+  Append(graph);
+  CUpti_ActivityOverhead3 overhead = {};
+  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  overhead.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+  overhead.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+  overhead.objectId.pt.threadId = 42;
+  overhead.start = 500;
+  overhead.end = 530;
+  Append(overhead);
+  CUpti_ActivityJit2 jit = {};
+  jit.kind = CUPTI_ACTIVITY_KIND_JIT;
+  jit.jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN;
+  jit.jitOperationType = CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD;
+  jit.start = 600;
+  jit.end = 700;
+  Append(jit);
+
+  wire::Batch batch = Read();
+  EXPECT_EQ(unreadable_, 0u);
+  ASSERT_EQ(batch.synchronizations().start_delta_ns_size(), 1);
+  EXPECT_EQ(batch.synchronizations().type(0), 3u);
+  EXPECT_EQ(batch.synchronizations().stream_plus_one(0), 8u);
+  EXPECT_EQ(batch.synchronizations().event_plus_one_size(), 0) << "it waited for no event";
+  ASSERT_EQ(batch.memory().time_delta_ns_size(), 2);
+  EXPECT_EQ(batch.memory().operation(0), wire::ALLOCATION);
+  EXPECT_EQ(batch.memory().bytes(0), 512u);
+  EXPECT_EQ(batch.memory().stream_plus_one(0), 8u);
+  EXPECT_EQ(batch.memory().from_pool(0), 1u);
+  EXPECT_EQ(batch.memory().operation(1), wire::POOL_CREATION);
+  EXPECT_EQ(batch.memory().stream_plus_one(1), 0u);
+  ASSERT_EQ(batch.graphs().start_delta_ns_size(), 1);
+  EXPECT_EQ(batch.graphs().graph_id(0), 3u);
+  EXPECT_EQ(batch.graphs().stream(0), 13u);
+  EXPECT_EQ(batch.graphs().correlation_delta(0), 9);
+  ASSERT_EQ(batch.overheads().start_delta_ns_size(), 1);
+  EXPECT_EQ(strings_.Text(batch.overheads().name_id(0)), "CUPTI buffer flush");
+  EXPECT_EQ(batch.overheads().thread_id(0), 42u);
+  ASSERT_EQ(batch.compilations().start_delta_ns_size(), 1);
+  EXPECT_EQ(strings_.Text(batch.compilations().name_id(0)), "PTX to cubin (loaded from the cache)");
+}
+
 TEST_F(ActivityReaderTest, AnotherToolsCorrelationIsLeftAlone) {
   CUpti_ActivityExternalCorrelation correlation = {};
   correlation.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
@@ -174,7 +317,8 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
   char name[32] = "first";
   Append(Kernel(name, 1, 2));
   StringTable& strings = strings_;
-  ActivityReader reader(&cupti_, &strings, &encoder_, &uncorrelated_);
+  const CuptiClient client(&cupti_);
+  ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_);
   reader.Read(
       {buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   strcpy(name, "second");
@@ -186,8 +330,8 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
 
 TEST_F(ActivityReaderTest, AKernelWithoutANameAndAnUnknownKindDoNoHarm) {
   Append(Kernel(nullptr, 1, 2));
-  CUpti_ActivityOverhead3 overhead = {};
-  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  CUpti_ActivityPcie overhead = {};
+  overhead.kind = CUPTI_ACTIVITY_KIND_PCIE;
   Append(overhead);
   Append(Kernel("after", 3, 4));
   wire::Batch batch = Read();

@@ -1,37 +1,78 @@
 #include "collector/cupti/capture.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include <cstddef>
+#include <cstring>
 #include <iterator>
+#include <utility>
 
-#include "collector/cupti/activity_reader.h"
+#include "collector/cupti/chatty_calls.h"
 #include "collector/cupti/other_profilers.h"
 #include "collector/operation/thread_operations.h"
 
 namespace tp::collect {
 namespace {
 
-// CONCURRENT_KERNEL, not KERNEL: that one makes kernels run one after the other.
-constexpr CUpti_ActivityKind kActivities[] = {
-    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2,
-    CUPTI_ACTIVITY_KIND_MEMSET,
-    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-    CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_DRIVER,
+struct Kind {
+  Activity activity;
+  CUpti_ActivityKind kind;
+  bool is_always_on = false;
 };
+
+// CONCURRENT_KERNEL, not KERNEL: that one makes kernels run one after the other.
+constexpr Kind kKinds[] = {
+    {Activity::kRuntime, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, /*is_always_on=*/true},
+    {Activity::kKernels, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+    {Activity::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY},
+    {Activity::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY2},
+    {Activity::kFills, CUPTI_ACTIVITY_KIND_MEMSET},
+    {Activity::kRuntime, CUPTI_ACTIVITY_KIND_RUNTIME},
+    {Activity::kDriver, CUPTI_ACTIVITY_KIND_DRIVER},
+    {Activity::kSynchronization, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+    {Activity::kMemory, CUPTI_ACTIVITY_KIND_MEMORY2},
+    {Activity::kMemory, CUPTI_ACTIVITY_KIND_MEMORY_POOL},
+    {Activity::kGraphs, CUPTI_ACTIVITY_KIND_GRAPH_TRACE},
+    {Activity::kCompilations, CUPTI_ACTIVITY_KIND_JIT},
+    {Activity::kOverhead, CUPTI_ACTIVITY_KIND_OVERHEAD},
+};
+static_assert(std::size(kKinds) <= 32, "kinds are bits of one word");
+
+// Without these there is no capture; others can be refused.
+constexpr ActivitySet kEssential = {Activity::kKernels, Activity::kCopies, Activity::kFills,
+                                    Activity::kRuntime, Activity::kDriver};
+
+// Of graphs' nodes that the collector thread has not read yet.
+constexpr size_t kMostGraphNodes = 1 << 16;
+
+constexpr CUpti_CallbackId kGraphNodeCallbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+                                                    CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
 
 // The process's capture: where CUPTI's callbacks and the application's threads find it.
 std::atomic<Capture*> g_capture{nullptr};
 
-void CUPTIAPI IgnoreCallback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
+// How often LetGo is called before it does: threads may still be on their way into a call with our
+// subscription, and buffers that have come back are read with it.
+constexpr int kLetGoCalls = 4;
+
+CuptiClient::Family PreferredFamily() {
+  const char* said = getenv("TP_CUPTI_API");
+  if (said != nullptr && strcmp(said, "v1") == 0) return CuptiClient::Family::kProcessWide;
+  if (said != nullptr && strcmp(said, "v2") == 0) return CuptiClient::Family::kPerSubscriber;
+  return LoadedProfilersShare() ? CuptiClient::Family::kPerSubscriber
+                                : CuptiClient::Family::kProcessWide;
+}
 
 }  // namespace
 
-Capture::Capture(const CuptiApi* api, ActivityBuffers* buffers, Priority priority)
-    : api_(api), buffers_(buffers), priority_(priority) {
+Capture::Capture(CuptiClient* cupti, ActivityBuffers* buffers, Priority priority,
+                 ActivitySet activities)
+    : cupti_(cupti),
+      buffers_(buffers),
+      priority_(priority),
+      activities_(activities),
+      graph_nodes_(kMostGraphNodes) {
   g_capture.store(this, std::memory_order_release);
 }
 
@@ -46,7 +87,7 @@ Capture::Begun Capture::Begin(bool anyway, std::string* reason) {
   Begun subscribed = Subscribe(reason);
   if (subscribed != Begun::kYes) return subscribed;
   // Buffers of the other that CUPTI still has would swallow records of ours.
-  if (gave_way_) api_->ActivityFlushAll(0);
+  if (gave_way_) cupti_->FlushAll(0);
   gave_way_ = false;
   if (!SwitchOn(reason)) {
     Undo();
@@ -61,9 +102,10 @@ Capture::Begun Capture::Begin(bool anyway, std::string* reason) {
   return Begun::kYes;
 }
 
-// No callback is switched on: they cost on every launch.
+// Of callbacks only those for graphs' nodes are ever switched on: others cost on every launch.
 Capture::Begun Capture::Subscribe(std::string* reason) {
-  CUptiResult subscribed = api_->Subscribe(&subscriber_, &IgnoreCallback, nullptr);
+  if (std::exchange(letting_go_, 0) > 0) return Begun::kYes;  // We still are.
+  CUptiResult subscribed = cupti_->Subscribe(PreferredFamily(), &Called);
   if (subscribed == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     *reason = "another profiler holds CUPTI in this process" + Holder() +
               ": capturing begins when it lets go";
@@ -73,31 +115,21 @@ Capture::Begun Capture::Subscribe(std::string* reason) {
     *reason = "CUPTI found no CUDA driver in this process (cuptiSubscribe)";
     return Begun::kLater;
   }
-  if (!Check(subscribed, "cuptiSubscribe", reason)) return Begun::kNo;
-  if (priority_ == Priority::kOthers) {
-    api_->Unsubscribe(subscriber_);
-    subscriber_ = nullptr;
+  if (subscribed == CUPTI_ERROR_NOT_INITIALIZED) {
+    *reason =
+        "CUPTI does not work with this CUDA driver (cuptiSubscribe): name one that does in "
+        "TP_CUPTI, not " +
+        cupti_->api().path;
+    return Begun::kNo;
   }
+  if (!Check(subscribed, "cuptiSubscribe", reason)) return Begun::kNo;
+  if (!shares_cupti() && priority_ == Priority::kOthers) cupti_->Unsubscribe();
   return Begun::kYes;
 }
 
 // " (CUPTI for Tool)", or whose libraries are loaded.
-std::string Capture::Holder() {
-#ifdef CUpti_SubscriberParams_STRUCT_SIZE
-  if (api_->Subscribe_v2 != nullptr) {
-    char name[2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
-    CUpti_SubscriberParams params = {};
-    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    params.oldSubscriberName = name;
-    params.oldSubscriberSize = sizeof(name);
-    CUpti_SubscriberHandle subscriber = nullptr;
-    if (api_->Subscribe_v2(&subscriber, &IgnoreCallback, nullptr, &params) == CUPTI_SUCCESS) {
-      api_->Unsubscribe(subscriber);  // It has just let go; the next try will see.
-    } else if (name[0] != '\0') {
-      return std::string(" (") + name + ")";
-    }
-  }
-#endif
+std::string Capture::Holder() const {
+  if (std::string name = cupti_->Holder(); !name.empty()) return " (" + name + ")";
   std::string loaded = LoadedProfilers();
   return loaded.empty() ? loaded : ", perhaps " + loaded;
 }
@@ -105,44 +137,149 @@ std::string Capture::Holder() {
 bool Capture::SwitchOn(std::string* reason) {
   // PyTorch's profiler leaves this at 0 when it is done.
   uint8_t per_thread = 0;
-  size_t bytes = sizeof(per_thread);
-  if (api_->ActivityGetAttribute != nullptr && api_->ActivitySetAttribute != nullptr &&
-      api_->ActivityGetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes,
-                                 &per_thread) == CUPTI_SUCCESS) {
+  if (cupti_->GetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &per_thread) ==
+      CUPTI_SUCCESS) {
     if (per_thread_buffers_ < 0) per_thread_buffers_ = per_thread;
     if (per_thread != per_thread_buffers_) {
-      per_thread = static_cast<uint8_t>(per_thread_buffers_);
-      api_->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes,
-                                 &per_thread);
+      cupti_->SetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER,
+                           static_cast<uint8_t>(per_thread_buffers_));
     }
   }
-  // The default for threads' ids, pthread_self cut to 32 bits, can be the same for two threads.
-  if (api_->SetThreadIdType != nullptr &&
-      !Check(api_->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType",
-             reason)) {
-    return false;
-  }
-  if (!Check(api_->ActivityRegisterCallbacks(&RequestBuffer, &CompleteBuffer),
+  if (!Check(cupti_->UseSystemThreadIds(), "setting the type of thread ids", reason)) return false;
+  if (!Check(cupti_->RegisterCallbacks(
+                 {&RequestBuffer, &CompleteBuffer, &RequestBufferForUs, &CompleteBufferForUs}),
              "cuptiActivityRegisterCallbacks", reason)) {
     return false;
   }
-  for (enabled_ = 0; enabled_ < std::size(kActivities); ++enabled_) {
-    if (!Check(api_->ActivityEnable(kActivities[enabled_]), "cuptiActivityEnable", reason)) {
-      return false;
+  enabled_ = 0;
+  latency_enabled_ = captures_enabled_ = false;
+  return Apply(reason);
+}
+
+void Capture::End() { Undo(); }
+
+bool Capture::SetActivities(ActivitySet activities, std::string* reason) {
+  activities_ = activities;
+  if (!active()) return true;
+  // What CUPTI records of the probe's call may have changed.
+  probe_works_ = false;
+  silent_ = 0;
+  if (Apply(reason)) return true;
+  Undo();
+  return false;
+}
+
+ActivitySet Capture::collected() const {
+  ActivitySet collected = activities_;
+  for (size_t i = 0; i < kActivities; ++i) {
+    if (refused_.Has(static_cast<Activity>(i))) collected.Remove(static_cast<Activity>(i));
+  }
+  return collected;
+}
+
+std::vector<std::string> Capture::Refusals() const { return refusals_; }
+
+bool Capture::Apply(std::string* reason) {
+  refused_ = {};
+  refusals_.clear();
+  if (!ApplyKinds(reason)) return false;
+  ApplyChatty();
+  ApplyLatency();
+  ApplyCaptures();
+  return true;
+}
+
+bool Capture::ApplyKinds(std::string* reason) {
+  for (uint32_t i = 0; i < std::size(kKinds); ++i) {
+    const Kind& kind = kKinds[i];
+    const uint32_t bit = uint32_t{1} << i;
+    const bool wanted = kind.is_always_on || activities_.Has(kind.activity);
+    if (wanted == ((enabled_ & bit) != 0)) continue;
+    const CUptiResult result = wanted ? cupti_->Enable(kind.kind) : cupti_->Disable(kind.kind);
+    if (result == CUPTI_SUCCESS) {
+      enabled_ ^= bit;
+    } else if (kEssential.Has(kind.activity)) {
+      return Check(result, wanted ? "cuptiActivityEnable" : "cuptiActivityDisable", reason);
+    } else if (wanted) {
+      Refuse(kind.activity, result);
     }
   }
   return true;
 }
 
-void Capture::End() { Undo(); }
+// Comes after the kinds: those set all their functions.
+void Capture::ApplyChatty() {
+  const bool on = activities_.Has(Activity::kChatty);
+  chatty_calls_come_ = false;
+  const auto apply = [&](Activity activity, CUpti_CallbackDomain domain, const auto& ids) {
+    if (!activities_.Has(activity)) return;
+    for (CUpti_CallbackId id : ids) {
+      chatty_calls_come_ |= cupti_->EnableCall(domain, id, on) != CUPTI_SUCCESS;
+    }
+  };
+  apply(Activity::kRuntime, CUPTI_CB_DOMAIN_RUNTIME_API, kChattyRuntimeCalls);
+  apply(Activity::kDriver, CUPTI_CB_DOMAIN_DRIVER_API, kChattyDriverCalls);
+}
+
+void Capture::ApplyLatency() {
+  const bool wanted = activities_.Has(Activity::kLatency);
+  if (wanted == latency_enabled_) return;
+  const CUptiResult result = cupti_->EnableLatencyTimestamps(wanted);
+  if (result == CUPTI_SUCCESS) {
+    latency_enabled_ = wanted;
+  } else if (wanted) {
+    Refuse(Activity::kLatency, result);
+  }
+}
+
+void Capture::ApplyCaptures() {
+  const bool wanted = activities_.Has(Activity::kCaptures);
+  if (wanted == captures_enabled_) return;
+  if (wanted && !cupti_->subscribed()) {
+    refused_.Add(Activity::kCaptures);
+    refusals_.push_back(
+        "captures are not collected: they take CUPTI's one subscriber (TP_PRIORITY=us)");
+    return;
+  }
+  const CUptiResult result = SwitchCaptures(wanted);
+  if (result == CUPTI_SUCCESS) {
+    captures_enabled_ = wanted;
+  } else if (wanted) {
+    Refuse(Activity::kCaptures, result);
+  }
+}
+
+CUptiResult Capture::SwitchCaptures(bool on) {
+  if (cupti_->api().GetGraphNodeId == nullptr) return CUPTI_ERROR_NOT_SUPPORTED;
+  CUptiResult result = CUPTI_SUCCESS;
+  for (CUpti_CallbackId id : kGraphNodeCallbacks) {
+    const CUptiResult one = cupti_->EnableCallback(CUPTI_CB_DOMAIN_RESOURCE, id, on);
+    if (one != CUPTI_SUCCESS) result = one;
+  }
+  return result;
+}
+
+void Capture::Refuse(Activity activity, CUptiResult why) {
+  if (refused_.Has(activity)) return;
+  refused_.Add(activity);
+  const char* name = nullptr;
+  cupti_->api().GetResultString(why, &name);
+  refusals_.push_back("CUPTI refuses to collect " + std::string(ActivityWord(activity)) +
+                      " here (" + (name != nullptr ? name : "unknown error") + ")");
+}
+
+void Capture::LetGo() {
+  if (letting_go_ > 0 && --letting_go_ == 0) cupti_->Unsubscribe();
+}
 
 bool Capture::Flush(bool forced, std::string* reason) {
   if (!active()) return true;
-  return Check(api_->ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0),
+  return Check(cupti_->FlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0),
                "cuptiActivityFlushAll", reason);
 }
 
 bool Capture::AnotherTookOver() {
+  if (shares_cupti()) return false;  // Our callbacks are ours alone.
   bool reached = calls_ != calls_seen_;
   if (!probe_works_) {
     probe_works_ = ProbeReachesUs();
@@ -179,6 +316,7 @@ void Capture::GiveWay(std::string* reason) {
   ThreadOperationsList::SetLaunchCorrelation(&kNoMore);
   buffers_->GiveUpLent();
   enabled_ = 0;
+  latency_enabled_ = captures_enabled_ = false;
   gave_way_ = true;
   other_subscribed_ = false;
   OtherIsDone();  // Notes whether it has subscribed.
@@ -198,18 +336,15 @@ bool Capture::TakeBack(std::string* reason) {
 // While it has subscribed, it is not. When it has not, it may have let go, or be one that never
 // subscribes: PyTorch's, of which a sign says that it is done.
 bool Capture::OtherIsDone() {
-  CUpti_SubscriberHandle subscriber = nullptr;
-  if (api_->Subscribe(&subscriber, &IgnoreCallback, nullptr) != CUPTI_SUCCESS) {
+  if (cupti_->AnotherHasSubscribed()) {
     other_subscribed_ = true;
     return false;
   }
-  api_->Unsubscribe(subscriber);
   if (other_subscribed_ || LoadedProfilersSubscribe()) return true;
   uint8_t per_thread = 0;
-  size_t bytes = sizeof(per_thread);
   return per_thread_buffers_ > 0 &&
-         api_->ActivityGetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &bytes,
-                                    &per_thread) == CUPTI_SUCCESS &&
+         cupti_->GetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &per_thread) ==
+             CUPTI_SUCCESS &&
          per_thread == 0;
 }
 
@@ -217,7 +352,7 @@ ClockReading Capture::ReadClock(int tries) const {
   return CompareClocks(
       [](uint64_t* ns) {
         Capture* capture = g_capture.load(std::memory_order_acquire);
-        return capture != nullptr && capture->api_->GetTimestamp(ns) == CUPTI_SUCCESS;
+        return capture != nullptr && capture->cupti_->GetTimestamp(ns) == CUPTI_SUCCESS;
       },
       tries);
 }
@@ -225,7 +360,7 @@ ClockReading Capture::ReadClock(int tries) const {
 bool Capture::Check(CUptiResult result, const char* function, std::string* reason) const {
   if (result == CUPTI_SUCCESS) return true;
   const char* name = nullptr;
-  api_->GetResultString(result, &name);
+  cupti_->api().GetResultString(result, &name);
   *reason = std::string(function) + " failed: " + (name != nullptr ? name : "unknown error") +
             " (" + std::to_string(static_cast<int>(result)) + ")";
   return false;
@@ -234,9 +369,47 @@ bool Capture::Check(CUptiResult result, const char* function, std::string* reaso
 // Errors are no matter here: each step is tried whatever became of the one before.
 void Capture::Undo() {
   if (active_.exchange(false)) ThreadOperationsList::SetLaunchCorrelation(nullptr);
-  while (enabled_ > 0) api_->ActivityDisable(kActivities[--enabled_]);
-  if (subscriber_ != nullptr) api_->Unsubscribe(subscriber_);
-  subscriber_ = nullptr;
+  if (latency_enabled_) cupti_->EnableLatencyTimestamps(false);
+  latency_enabled_ = false;
+  for (uint32_t i = 0; i < std::size(kKinds); ++i) {
+    if ((enabled_ & (uint32_t{1} << i)) != 0) cupti_->Disable(kKinds[i].kind);
+  }
+  enabled_ = 0;
+  if (captures_enabled_) SwitchCaptures(false);
+  captures_enabled_ = false;
+  if (!cupti_->subscribed()) return;
+  if (!shares_cupti()) {
+    cupti_->Unsubscribe();
+  } else if (letting_go_ == 0) {
+    cupti_->FlushAll(0);
+    letting_go_ = kLetGoCalls;
+  }
+}
+
+void CUPTIAPI Capture::Called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void* data) {
+  Capture* capture = g_capture.load(std::memory_order_acquire);
+  if (capture == nullptr || domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
+  if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    return;
+  }
+  const auto* resource = static_cast<const CUpti_ResourceData*>(data);
+  if (resource->resourceDescriptor == nullptr) return;
+  capture->GraphNodeMade(id, *static_cast<const CUpti_GraphData*>(resource->resourceDescriptor));
+}
+
+// On the thread that makes the node, within its call.
+void Capture::GraphNodeMade(CUpti_CallbackId id, const CUpti_GraphData& graph) {
+  GraphNode node = {};
+  if (cupti_->api().GetGraphNodeId(graph.node, &node.id) != CUPTI_SUCCESS || node.id == 0) return;
+  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    if (cupti_->api().GetGraphNodeId(graph.originalNode, &node.original_id) != CUPTI_SUCCESS)
+      return;
+  } else {
+    node.operation_id = ThreadOperations::InnermostOfThisThread();
+    if (node.operation_id == 0) return;
+  }
+  graph_nodes_.Add(node);
 }
 
 void CUPTIAPI Capture::RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
@@ -253,39 +426,53 @@ void CUPTIAPI Capture::RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* mo
   *most_records = lent.most_records;
 }
 
-void CUPTIAPI Capture::CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
+void CUPTIAPI Capture::CompleteBuffer(CUcontext, uint32_t, uint8_t* buffer, size_t,
                                       size_t valid_bytes) {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
   capture->calls_.fetch_add(1, std::memory_order_relaxed);
   size_t dropped = 0;
-  if (capture->api_->ActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) {
+  if (capture->cupti_->TakeDropped(&dropped) == CUPTI_SUCCESS) {
     capture->dropped_.fetch_add(dropped, std::memory_order_relaxed);
   }
   capture->buffers_->TakeBack(buffer, valid_bytes);
 }
 
+void CUPTIAPI Capture::RequestBufferForUs(uint8_t** buffer, size_t* bytes, size_t* most_records,
+                                          void*) {
+  RequestBuffer(buffer, bytes, most_records);
+}
+
+void CUPTIAPI Capture::CompleteBufferForUs(uint8_t* buffer, size_t bytes, size_t valid_bytes,
+                                           void*) {
+  CompleteBuffer(nullptr, 0, buffer, bytes, valid_bytes);
+}
+
 int64_t Capture::CuptiTimeNs() {
   uint64_t ns = 0;
   Capture* capture = g_capture.load(std::memory_order_acquire);
-  if (capture != nullptr) capture->api_->GetTimestamp(&ns);
+  if (capture != nullptr) capture->cupti_->GetTimestamp(&ns);
   return static_cast<int64_t>(ns);
 }
 
 void Capture::PushCorrelation(uint64_t id) {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
-  CUptiResult result = capture->api_->ActivityPushExternalCorrelationId(kOperationCorrelation, id);
-  if (__builtin_expect(result != CUPTI_SUCCESS, 0)) capture->application_error_ = result;
+  CUptiResult result = capture->cupti_->PushOperation(id);
+  // A thread that comes when we are about to stop is late, no more.
+  if (__builtin_expect(result != CUPTI_SUCCESS, 0) && capture->active()) {
+    capture->application_error_ = result;
+  }
 }
 
 void Capture::PopCorrelation() {
   Capture* capture = g_capture.load(std::memory_order_acquire);
   if (capture == nullptr) return;
   uint64_t id;
-  CUptiResult result = capture->api_->ActivityPopExternalCorrelationId(kOperationCorrelation, &id);
+  CUptiResult result = capture->cupti_->PopOperation(&id);
   // Empty: CUPTI was finalized in between, by whomever.
-  if (__builtin_expect(result != CUPTI_SUCCESS && result != CUPTI_ERROR_QUEUE_EMPTY, 0)) {
+  if (__builtin_expect(result != CUPTI_SUCCESS && result != CUPTI_ERROR_QUEUE_EMPTY, 0) &&
+      capture->active()) {
     capture->application_error_ = result;
   }
 }

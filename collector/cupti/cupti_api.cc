@@ -1,86 +1,64 @@
 #include "collector/cupti/cupti_api.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 
-#include <cstring>
+#include <algorithm>
 #include <string_view>
 #include <vector>
+
+#include "collector/cupti/cupti_library.h"
+#include "collector/cupti/record_layout.h"
 
 namespace tp::collect {
 namespace {
 
-constexpr const char* kNames[] = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8",
-                                  "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5",
-                                  "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2",
-                                  "libcupti.so.11.1", "libcupti.so.11.0", "libcupti.so"};
+constexpr size_t kMostFoldersNamed = 3;
 
-// Folders of the libraries that are loaded now and come from CUDA: pip, conda and the toolkit put
-// CUPTI at known places beside them.
-int AddFolders(dl_phdr_info* info, size_t, void* user) {
-  auto* folders = static_cast<std::vector<std::string>*>(user);
-  std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
-  size_t slash = path.rfind('/');
-  if (slash == path.npos) return 0;
-  std::string_view file = path.substr(slash + 1);
-  if (!file.starts_with("libcudart") && !file.starts_with("libcublas") &&
-      !file.starts_with("libcudnn") && !file.starts_with("libnvrtc")) {
-    return 0;
-  }
-  std::string folder(path.substr(0, slash));
-  folders->push_back(folder);
-  folders->push_back(folder + "/../extras/CUPTI/lib64");
-  folders->push_back(folder + "/../../cuda_cupti/lib");  // Wheels: site-packages/nvidia/*/lib.
-  return 0;
-}
-
-std::vector<std::string> Folders() {
-  std::vector<std::string> folders;
-  dl_iterate_phdr(AddFolders, &folders);
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX"}) {
-    const char* home = getenv(variable);
-    if (home == nullptr || home[0] == '\0') continue;
-    for (const char* below : {"/extras/CUPTI/lib64", "/lib64", "/lib"}) {
-      folders.push_back(std::string(home) + below);
+// nullptr, with `reason`.
+void* Open(const CudaOfProcess& cuda, std::string* reason) {
+  if (std::string loaded = LoadedCupti(cuda); !loaded.empty()) {
+    if (IsTooNew(cuda, loaded)) {
+      *reason = "the CUPTI in this process is newer than its driver, which is for CUDA " +
+                std::to_string(cuda.driver_major) + ": " + loaded;
+      return nullptr;
     }
+    if (void* library = dlopen(loaded.c_str(), RTLD_NOW | RTLD_NOLOAD)) return library;
   }
-  folders.push_back("/usr/local/cuda/extras/CUPTI/lib64");
-  folders.push_back("/usr/local/cuda/lib64");
-  return folders;
-}
-
-void* Open() {
-  for (const char* name : kNames) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return library;
-  }
-  const char* named = getenv("TP_CUPTI");
-  if (named != nullptr && named[0] != '\0') return dlopen(named, RTLD_NOW | RTLD_LOCAL);
-  for (const char* name : kNames) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  for (const std::string& folder : Folders()) {
-    for (const char* name : kNames) {
-      std::string path = folder + "/" + name;
-      if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  if (const char* named = getenv("TP_CUPTI"); named != nullptr && named[0] != '\0') {
+    void* library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      *reason = std::string("TP_CUPTI names ") + named + ", which cannot be loaded: " + dlerror();
     }
+    return library;
   }
+  std::vector<std::string> looked_in;
+  std::string broken;  // What the loader says of the first that cannot be loaded.
+  for (const std::string& candidate : CuptiCandidates(cuda, &looked_in)) {
+    if (void* library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    if (broken.empty() && candidate.front() == '/') broken = dlerror();
+  }
+  *reason = "no libcupti found for CUDA " + std::to_string(FittingVersions(cuda).front());
+  for (size_t i = 0; i < std::min(looked_in.size(), kMostFoldersNamed); ++i) {
+    *reason += (i == 0 ? ", neither by the loader nor in " : ", ") + looked_in[i];
+  }
+  if (looked_in.size() > kMostFoldersNamed) {
+    *reason += " and " + std::to_string(looked_in.size() - kMostFoldersNamed) + " more folders";
+  }
+  if (!broken.empty()) *reason += " (" + broken + ")";
+  *reason += ": install CUDA's CUPTI, or name it in TP_CUPTI";
   return nullptr;
+}
+
+template <typename Function>
+void LookUp(void* library, const char* name, Function** function) {
+  *function = reinterpret_cast<Function*>(dlsym(library, name));
 }
 
 }  // namespace
 
-bool LoadCupti(CuptiApi* api, std::string* reason) {
-  void* library = Open();
-  if (library == nullptr) {
-    const char* named = getenv("TP_CUPTI");
-    *reason = named != nullptr && named[0] != '\0'
-                  ? std::string("TP_CUPTI names ") + named + ", which cannot be loaded"
-                  : "no libcupti found: install CUDA's CUPTI, or name it in TP_CUPTI";
-    return false;
-  }
-#define TP_LOOK_UP(name) \
-  api->name = reinterpret_cast<decltype(api->name)>(dlsym(library, "cupti" #name));
+bool LookUpCupti(void* library, CuptiApi* api, std::string* reason) {
+#define TP_LOOK_UP(name) LookUp(library, "cupti" #name, &api->name);
   TP_CUPTI_REQUIRED(TP_LOOK_UP)
   TP_CUPTI_OPTIONAL(TP_LOOK_UP)
 #undef TP_LOOK_UP
@@ -95,11 +73,27 @@ bool LoadCupti(CuptiApi* api, std::string* reason) {
   for (int i = 0; i < 3 && api->version == 0; ++i) {
     if (api->GetVersion(&api->version) != CUPTI_SUCCESS) api->version = 0;
   }
+  bool is_whole = api->version >= kCupti13_3;
+#define TP_LOOK_UP(name)                                           \
+  LookUp(library, "cupti" #name "_v2", &api->per_subscriber.name); \
+  is_whole = is_whole && api->per_subscriber.name != nullptr;
+  TP_CUPTI_PER_SUBSCRIBER(TP_LOOK_UP)
+#undef TP_LOOK_UP
+  if (!is_whole) {
+    auto subscribe = api->per_subscriber.Subscribe;
+    api->per_subscriber = {};
+    api->per_subscriber.Subscribe = subscribe;
+  }
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(api->GetVersion), &info) != 0 && info.dli_fname != nullptr) {
     api->path = info.dli_fname;
   }
   return true;
+}
+
+bool LoadCupti(CuptiApi* api, std::string* reason) {
+  void* library = Open(DescribeProcess(), reason);
+  return library != nullptr && LookUpCupti(library, api, reason);
 }
 
 }  // namespace tp::collect

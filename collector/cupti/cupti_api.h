@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "collector/cupti/per_subscriber_api.h"
+
 namespace tp::collect {
 
 // Functions that every CUPTI since 11.0 has.
@@ -28,32 +30,57 @@ namespace tp::collect {
   APPLY(Unsubscribe)
 
 // Functions that are missing in some: nullptr there.
-#define TP_CUPTI_OPTIONAL(APPLY) \
-  APPLY(ActivityGetAttribute)    \
-  APPLY(ActivitySetAttribute)    \
-  APPLY(Finalize)                \
-  APPLY(SetThreadIdType)         \
-  TP_CUPTI_SINCE_13(APPLY)
+#define TP_CUPTI_OPTIONAL(APPLY)         \
+  APPLY(ActivityEnableDriverApi)         \
+  APPLY(ActivityEnableLatencyTimestamps) \
+  APPLY(ActivityEnableRuntimeApi)        \
+  APPLY(ActivityGetAttribute)            \
+  APPLY(ActivitySetAttribute)            \
+  APPLY(EnableCallback)                  \
+  APPLY(Finalize)                        \
+  APPLY(GetGraphNodeId)                  \
+  APPLY(SetThreadIdType)
 
-#ifdef CUpti_SubscriberParams_STRUCT_SIZE
-#define TP_CUPTI_SINCE_13(APPLY) APPLY(Subscribe_v2)
-#else
-#define TP_CUPTI_SINCE_13(APPLY)
-#endif
+// Of the newer family; nullptr in a library that has not got all of it, but for Subscribe.
+#define TP_CUPTI_PER_SUBSCRIBER(APPLY)     \
+  APPLY(ActivityDisable)                   \
+  APPLY(ActivityEnable)                    \
+  APPLY(ActivityEnableDriverApi)           \
+  APPLY(ActivityEnableRuntimeApi)          \
+  APPLY(ActivityGetAttribute)              \
+  APPLY(ActivityGetNextRecord)             \
+  APPLY(ActivityGetNumDroppedRecords)      \
+  APPLY(ActivityPopExternalCorrelationId)  \
+  APPLY(ActivityPushExternalCorrelationId) \
+  APPLY(ActivityRegisterCallbacks)         \
+  APPLY(ActivitySetAttribute)              \
+  APPLY(GetTimestamp)                      \
+  APPLY(Subscribe)
 
 struct CuptiApi {
 #define TP_DECLARE(name) decltype(&::cupti##name) name = nullptr;
   TP_CUPTI_REQUIRED(TP_DECLARE)
   TP_CUPTI_OPTIONAL(TP_DECLARE)
 #undef TP_DECLARE
+  struct {
+#define TP_DECLARE(name) PerSubscriberFunctions::name* name = nullptr;
+    TP_CUPTI_PER_SUBSCRIBER(TP_DECLARE)
+#undef TP_DECLARE
+  } per_subscriber;
 
   uint32_t version = 0;  // cuptiGetVersion.
   std::string path;      // Of the library, as the loader knows it.
+
+  bool has_per_subscriber() const { return per_subscriber.ActivityEnable != nullptr; }
 };
 
-// Finds libcupti: the one that is in the process already, else the one that TP_CUPTI names, else
-// the loader's and the usual places. False if there is none or it lacks a function: `reason` then
-// says in one line what to do. The library stays loaded.
+// Fills in the functions of a library that is open, its version and its path. False if it lacks
+// one that is required: `reason` then says which.
+bool LookUpCupti(void* library, CuptiApi* api, std::string* reason);
+
+// Finds and opens libcupti (see cupti_library.h). False if there is none that will do: `reason`
+// then says in one line where it was looked for, or what was wrong with it, and what to do. The
+// library stays loaded.
 bool LoadCupti(CuptiApi* api, std::string* reason);
 
 }  // namespace tp::collect

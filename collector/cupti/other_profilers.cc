@@ -9,27 +9,29 @@ struct Known {
   std::string_view file;  // Begins so.
   std::string_view profiler;
   bool subscribes;  // As long as it profiles, and no longer.
+  bool shares;      // Uses CUPTI's functions for several subscribers, where it has them.
 };
 
 constexpr Known kKnown[] = {
     // Some versions never subscribe, others do for ever.
-    {"libtorch_cuda.so", "PyTorch's profiler", false},
-    {"libtorch_cpu.so", "PyTorch's profiler", false},
-    {"libkineto", "Kineto", false},
-    {"libtensorflow_cc.so", "TensorFlow's profiler", true},
-    {"_pywrap_tensorflow", "TensorFlow's profiler", true},
-    {"xla_extension", "JAX's profiler", true},
-    {"xla_cuda_plugin", "JAX's profiler", true},
-    {"libToolsInjection", "Nsight Systems", true},
-    {"libcuda-injection", "Nsight Compute", true},
-    {"libsanitizer-collection", "Compute Sanitizer", true},
-    {"libcudadebugger", "cuda-gdb", true},
-    {"libhpcrun", "HPCToolkit", false},
-    {"libTAU", "TAU", false},
-    {"libscorep_adapter_cuda", "Score-P", false},
-    {"libcudatrace", "Extrae", false},
-    {"libapex", "APEX", false},
-    {"libtimemory", "timemory", false},
+    {"libtorch_cuda.so", "PyTorch's profiler", false, false},
+    {"libtorch_cpu.so", "PyTorch's profiler", false, false},
+    {"libkineto", "Kineto", false, false},
+    {"libtensorflow_cc.so", "TensorFlow's profiler", true, true},
+    {"_pywrap_tensorflow", "TensorFlow's profiler", true, true},
+    {"xla_extension", "JAX's profiler", true, true},
+    {"xla_cuda_plugin", "JAX's profiler", true, true},
+    {"libToolsInjection", "Nsight Systems", true, false},
+    {"libcuda-injection", "Nsight Compute", true, false},
+    {"libsanitizer-collection", "Compute Sanitizer", true, false},
+    {"libcudadebugger", "cuda-gdb", true, false},
+    {"libhpcrun", "HPCToolkit", false, false},
+    {"libTAU", "TAU", false, false},
+    {"libscorep_adapter_cuda", "Score-P", false, false},
+    {"libcudatrace", "Extrae", false, false},
+    {"libapex", "APEX", false, false},
+    {"libtimemory", "timemory", false, false},
+    {"libproton.so", "Proton", false, false},
 };
 
 const Known* Find(std::string_view library) {
@@ -43,6 +45,7 @@ const Known* Find(std::string_view library) {
 struct Loaded {
   std::string names;
   bool all_subscribe = true;
+  bool all_share = true;
 };
 
 int AddProfiler(dl_phdr_info* info, size_t, void* user) {
@@ -51,6 +54,7 @@ int AddProfiler(dl_phdr_info* info, size_t, void* user) {
   const Known* known = Find(path);
   if (known == nullptr || loaded->names.find(known->profiler) != std::string::npos) return 0;
   loaded->all_subscribe &= known->subscribes;
+  loaded->all_share &= known->shares;
   if (!loaded->names.empty()) loaded->names += ", ";
   loaded->names += known->profiler;
   loaded->names += " (";
@@ -76,6 +80,8 @@ bool LoadedProfilersSubscribe() {
   Loaded loaded = FindLoaded();
   return !loaded.names.empty() && loaded.all_subscribe;
 }
+
+bool LoadedProfilersShare() { return FindLoaded().all_share; }
 
 std::string LoadedProfilers() { return FindLoaded().names; }
 

@@ -16,6 +16,10 @@ std::string_view ProfilerIn(std::string_view library);
 // when nobody has subscribed, none of them does. False if none is loaded.
 bool LoadedProfilersSubscribe();
 
+// Whether nobody who is loaded is known to be refused while we use CUPTI's functions for several
+// subscribers: all use them, too, or would use the older ones then. True if none is loaded.
+bool LoadedProfilersShare();
+
 // "PyTorch's profiler (libtorch_cpu.so), Score-P (libscorep_adapter_cuda.so)": those that are
 // loaded; empty if none is known.
 std::string LoadedProfilers();

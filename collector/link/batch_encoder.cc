@@ -1,5 +1,7 @@
 #include "collector/link/batch_encoder.h"
 
+#include <cstddef>
+#include <cstring>
 #include <protozero/pbf_writer.hpp>
 
 #include "collector/link/frame.h"
@@ -11,7 +13,9 @@ namespace {
 constexpr uint32_t kBatch = 3;  // Of FromCollector; those below are Batch's.
 constexpr uint32_t kSequence = 1, kOperations = 2, kOpened = 3, kClosed = 4, kKernels = 5,
                    kCopies = 6, kFills = 7, kRuntimeCalls = 8, kDriverCalls = 9,
-                   kLaunchOperations = 10, kReopened = 20;
+                   kLaunchOperations = 10, kLaunchConfigurations = 11, kGraphs = 12,
+                   kSynchronizations = 13, kMemory = 14, kOverheads = 15, kCompilations = 16,
+                   kGraphNodes = 17, kReopened = 20;
 
 // Writes packed columns into one of the batch's submessages.
 class ColumnWriter {
@@ -40,6 +44,28 @@ class ColumnWriter {
 uint64_t Duration(int64_t start_ns, int64_t end_ns) {
   return ZigZag(
       static_cast<int64_t>(static_cast<uint64_t>(end_ns) - static_cast<uint64_t>(start_ns)));
+}
+
+// Reads what the reader has just written in the pieces in which it wrote it: the processor passes
+// those on without waiting for memory.
+bool Same(const LaunchConfiguration& left, const LaunchConfiguration& right) {
+  if (memcmp(&left, &right, offsetof(LaunchConfiguration, static_shared_bytes)) != 0) return false;
+  if (left.static_shared_bytes != right.static_shared_bytes ||
+      left.dynamic_shared_bytes != right.dynamic_shared_bytes ||
+      left.local_bytes_per_thread != right.local_bytes_per_thread ||
+      left.registers_per_thread != right.registers_per_thread) {
+    return false;
+  }
+  return left.cluster[0] == right.cluster[0] && left.cluster[1] == right.cluster[1] &&
+         left.cluster[2] == right.cluster[2] && left.launch_type == right.launch_type;
+}
+
+// From `then` to the start, as WorkColumns has it. 0: not known.
+uint64_t TimeToStart(int64_t then_ns, int64_t start_ns) {
+  if (then_ns == 0) return 0;
+  const auto waited_ns =
+      static_cast<int64_t>(static_cast<uint64_t>(start_ns) - static_cast<uint64_t>(then_ns));
+  return ZigZag(waited_ns >= 0 && waited_ns < INT64_MAX ? waited_ns + 1 : waited_ns);
 }
 
 }  // namespace
@@ -80,6 +106,9 @@ void BatchEncoder::ClosedColumns::Write(uint32_t field, std::string* batch) {
 
 void BatchEncoder::WorkColumns::Write(uint32_t field, std::string* batch) {
   if (start.rows() == 0) return;
+  for (ValueColumn* column : {&queued, &submitted}) {
+    if (column->rows() > 0) column->PadTo(start.rows());
+  }
   ColumnWriter writer(batch, field);
   writer.Rows(1, start);
   writer.Rows(2, duration);
@@ -95,6 +124,45 @@ void BatchEncoder::WorkColumns::Write(uint32_t field, std::string* batch) {
   writer.Values(12, destination_device);
   writer.Values(13, value);
   writer.Values(14, graph_node);
+  writer.Values(15, launch_configuration);
+  writer.Values(16, queued);
+  writer.Values(17, submitted);
+  writer.Values(18, graph_id);
+}
+
+void BatchEncoder::SynchronizationColumns::Write(uint32_t field, std::string* batch) {
+  if (start.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, start);
+  writer.Rows(2, duration);
+  writer.Rows(3, correlation);
+  writer.Values(4, type);
+  writer.Values(5, context);
+  writer.Values(6, stream);
+  writer.Values(7, event);
+}
+
+void BatchEncoder::MemoryColumns::Write(uint32_t field, std::string* batch) {
+  if (time.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, time);
+  writer.Values(2, operation);
+  writer.Values(3, kind);
+  writer.Rows(4, address);
+  writer.Values(5, bytes);
+  writer.Rows(6, correlation);
+  writer.Values(7, device);
+  writer.Values(8, context);
+  writer.Values(9, stream);
+  writer.Values(10, from_pool);
+}
+
+void BatchEncoder::GraphNodeColumns::Write(uint32_t field, std::string* batch) {
+  if (node.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, node);
+  writer.Rows(2, operation);
+  writer.Rows(3, original);
 }
 
 void BatchEncoder::CallColumns::Write(uint32_t field, std::string* batch) {
@@ -114,6 +182,40 @@ void BatchEncoder::LaunchOperationColumns::Write(uint32_t field, std::string* ba
   ColumnWriter writer(batch, field);
   writer.Rows(1, correlation);
   writer.Rows(2, operation);
+}
+
+uint32_t BatchEncoder::LaunchConfigurations::Row(const LaunchConfiguration& launch,
+                                                 StringId kernel) {
+  // A kernel's configurations differ in these, if in anything.
+  uint32_t hash = launch.grid[0] * 0x9e3779b1u ^ launch.grid[1] * 0x7feb352du ^
+                  launch.grid[2] * 0x846ca68bu ^ launch.block[0] * 0x85ebca6bu ^
+                  launch.dynamic_shared_bytes * 0x27d4eb2fu ^ kernel * 0xc2b2ae35u;
+  hash = (hash ^ hash >> 15) * 0x2c1b3c6du;
+  Slot* pair = slots_[hash >> kPairShift].data();
+  if (pair[0].batch == batch_ && Same(pair[0].launch, launch)) return pair[0].row;
+  if (pair[1].batch == batch_ && Same(pair[1].launch, launch)) return pair[1].row;
+  pair[1] = pair[0];
+  return Add(launch, &pair[0]);
+}
+
+uint32_t BatchEncoder::LaunchConfigurations::Add(const LaunchConfiguration& launch, Slot* slot) {
+  uint32_t numbers[kLaunchNumbers];
+  memcpy(numbers, &launch, sizeof(numbers));
+  grid_x_.Append(numbers[0]);
+  for (size_t i = 1; i < kLaunchNumbers; ++i) others_[i - 1].Append(numbers[i]);
+  *slot = {launch, ++rows_, batch_};
+  return rows_;
+}
+
+void BatchEncoder::LaunchConfigurations::Write(uint32_t field, std::string* batch) {
+  if (rows_ == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, grid_x_);
+  for (size_t i = 1; i < kLaunchNumbers; ++i) {
+    writer.Values(static_cast<uint32_t>(i + 1), others_[i - 1]);
+  }
+  rows_ = 0;
+  ++batch_;
 }
 
 void BatchEncoder::AddOperation(const Operation& operation) {
@@ -141,32 +243,101 @@ void BatchEncoder::AddReopened(const Operation& operation) {
   ++rows_;
 }
 
-void BatchEncoder::AddWork(EventKind kind, const Work& work) {
-  WorkColumns& columns = kind == EventKind::kKernel ? kernels_
-                         : kind == EventKind::kCopy ? copies_
-                                                    : fills_;
-  columns.start.Append(work.start_ns);
-  columns.duration.Append(Duration(work.start_ns, work.end_ns));
-  columns.correlation.Append(work.correlation_id);
-  columns.device.Append(work.device);
-  columns.context.Append(work.context);
-  columns.stream.Append(work.stream);
-  columns.name.Append(work.name);
-  columns.graph_node.Append(work.graph_node);
-  if (kind != EventKind::kKernel) {
-    columns.bytes.Append(work.bytes);
-    columns.copy_kind.Append(work.copy_kind);
-    columns.source_memory.Append(work.source_memory);
-    columns.destination_memory.Append(work.destination_memory);
-    columns.destination_device.Append(work.destination_device_plus_one);
-    columns.value.Append(work.value);
+void BatchEncoder::WorkColumns::AddCommon(const Work& work) {
+  start.Append(work.start_ns);
+  duration.Append(Duration(work.start_ns, work.end_ns));
+  correlation.Append(work.correlation_id);
+  device.Append(work.device);
+  context.Append(work.context);
+  stream.Append(work.stream);
+  name.Append(work.name);
+  graph_node.Append(work.graph_node);
+}
+
+void BatchEncoder::AddKernel(const Work& work, const LaunchConfiguration& launch) {
+  kernels_.AddCommon(work);
+  kernels_.launch_configuration.Append(launch_configurations_.Row(launch, work.name));
+  if (__builtin_expect((work.queued_ns | work.submitted_ns) != 0, 0)) {
+    const size_t rows_before = kernels_.start.rows() - 1;
+    kernels_.queued.PadTo(rows_before);
+    kernels_.queued.Append(TimeToStart(work.queued_ns, work.start_ns));
+    kernels_.submitted.PadTo(rows_before);
+    kernels_.submitted.Append(TimeToStart(work.submitted_ns, work.start_ns));
   }
+  ++counts_[EventKind::kKernel];
+  ++rows_;
+}
+
+BatchEncoder::WorkColumns& BatchEncoder::ColumnsOfWork(EventKind kind) {
+  if (kind == EventKind::kCopy) return copies_;
+  return kind == EventKind::kFill ? fills_ : graphs_;
+}
+
+BatchEncoder::CallColumns& BatchEncoder::ColumnsOfCall(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRuntimeCall:
+      return runtime_calls_;
+    case EventKind::kDriverCall:
+      return driver_calls_;
+    case EventKind::kOverhead:
+      return overheads_;
+    default:
+      return compilations_;
+  }
+}
+
+void BatchEncoder::AddSynchronization(const Synchronization& synchronization) {
+  SynchronizationColumns& columns = synchronizations_;
+  columns.start.Append(synchronization.start_ns);
+  columns.duration.Append(Duration(synchronization.start_ns, synchronization.end_ns));
+  columns.correlation.Append(synchronization.correlation_id);
+  columns.type.Append(synchronization.type);
+  columns.context.Append(synchronization.context);
+  columns.stream.Append(synchronization.stream_plus_one);
+  columns.event.Append(synchronization.event_plus_one);
+  ++counts_[EventKind::kSynchronization];
+  ++rows_;
+}
+
+void BatchEncoder::AddMemory(const MemoryEvent& event) {
+  memory_.time.Append(event.time_ns);
+  memory_.operation.Append(static_cast<uint8_t>(event.operation));
+  memory_.kind.Append(event.kind);
+  memory_.address.Append(event.address);
+  memory_.bytes.Append(event.bytes);
+  memory_.correlation.Append(event.correlation_id);
+  memory_.device.Append(event.device);
+  memory_.context.Append(event.context_plus_one);
+  memory_.stream.Append(event.stream_plus_one);
+  memory_.from_pool.Append(event.from_pool);
+  ++counts_[EventKind::kMemory];
+  ++rows_;
+}
+
+void BatchEncoder::AddGraphNode(const GraphNode& node) {
+  graph_nodes_.node.Append(node.id);
+  graph_nodes_.operation.Append(node.operation_id);
+  graph_nodes_.original.Append(node.original_id);
+  ++counts_[EventKind::kGraphNode];
+  ++rows_;
+}
+
+void BatchEncoder::AddWork(EventKind kind, const Work& work) {
+  WorkColumns& columns = ColumnsOfWork(kind);
+  columns.AddCommon(work);
+  columns.bytes.Append(work.bytes);
+  columns.copy_kind.Append(work.copy_kind);
+  columns.source_memory.Append(work.source_memory);
+  columns.destination_memory.Append(work.destination_memory);
+  columns.destination_device.Append(work.destination_device_plus_one);
+  columns.value.Append(work.value);
+  columns.graph_id.Append(work.graph_id);
   ++counts_[kind];
   ++rows_;
 }
 
 void BatchEncoder::AddCall(EventKind kind, const Call& call) {
-  CallColumns& columns = kind == EventKind::kRuntimeCall ? runtime_calls_ : driver_calls_;
+  CallColumns& columns = ColumnsOfCall(kind);
   columns.start.Append(call.start_ns);
   columns.duration.Append(Duration(call.start_ns, call.end_ns));
   columns.correlation.Append(call.correlation_id);
@@ -201,6 +372,13 @@ EncodedBatch BatchEncoder::Finish(uint64_t sequence, StringId last_string) {
   runtime_calls_.Write(kRuntimeCalls, &batch);
   driver_calls_.Write(kDriverCalls, &batch);
   launch_operations_.Write(kLaunchOperations, &batch);
+  launch_configurations_.Write(kLaunchConfigurations, &batch);
+  graphs_.Write(kGraphs, &batch);
+  synchronizations_.Write(kSynchronizations, &batch);
+  memory_.Write(kMemory, &batch);
+  overheads_.Write(kOverheads, &batch);
+  compilations_.Write(kCompilations, &batch);
+  graph_nodes_.Write(kGraphNodes, &batch);
   reopened_.Write(kReopened, &batch, /*with_duration=*/false);
 
   encoded.sequence = sequence;

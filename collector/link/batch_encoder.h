@@ -2,6 +2,7 @@
 #ifndef COLLECTOR_LINK_BATCH_ENCODER_H_
 #define COLLECTOR_LINK_BATCH_ENCODER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -41,9 +42,13 @@ class BatchEncoder {
   void AddClosed(uint64_t id, int64_t end_ns);
   // A range that was sent before, and is still open, for a daemon that may not know of it.
   void AddReopened(const Operation& operation);
-  // `kind` is kKernel, kCopy or kFill.
+  void AddKernel(const Work& work, const LaunchConfiguration& launch);
+  // `kind` is kCopy, kFill or kGraph.
   void AddWork(EventKind kind, const Work& work);
-  // `kind` is kRuntimeCall or kDriverCall.
+  void AddSynchronization(const Synchronization& synchronization);
+  void AddMemory(const MemoryEvent& event);
+  void AddGraphNode(const GraphNode& node);
+  // `kind` is kRuntimeCall, kDriverCall, kOverhead or kCompilation.
   void AddCall(EventKind kind, const Call& call);
   void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
 
@@ -69,7 +74,8 @@ class BatchEncoder {
     DeltaColumn start, correlation;
     PackedVarints duration;
     ValueColumn device, context, stream, name, bytes, copy_kind, source_memory, destination_memory,
-        destination_device, value, graph_node;
+        destination_device, value, graph_node, launch_configuration, queued, submitted, graph_id;
+    void AddCommon(const Work& work);
     void Write(uint32_t field, std::string* batch);
   };
   struct CallColumns {
@@ -78,17 +84,63 @@ class BatchEncoder {
     ValueColumn thread, name, result, cbid;
     void Write(uint32_t field, std::string* batch);
   };
+  WorkColumns& ColumnsOfWork(EventKind kind);
+  CallColumns& ColumnsOfCall(EventKind kind);
   struct LaunchOperationColumns {
     DeltaColumn correlation, operation;
     void Write(uint32_t field, std::string* batch);
   };
 
+  struct SynchronizationColumns {
+    DeltaColumn start, correlation;
+    PackedVarints duration;
+    ValueColumn type, context, stream, event;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct MemoryColumns {
+    DeltaColumn time, address, correlation;
+    ValueColumn operation, kind, bytes, device, context, stream, from_pool;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct GraphNodeColumns {
+    DeltaColumn node, operation, original;
+    void Write(uint32_t field, std::string* batch);
+  };
+  // The configurations of a batch's kernels, and where the latest of them are.
+  class LaunchConfigurations {
+   public:
+    // Its row, plus one. One that is not among the latest gets another row.
+    uint32_t Row(const LaunchConfiguration& launch, StringId kernel);
+    void Write(uint32_t field, std::string* batch);
+
+   private:
+    struct Slot {
+      LaunchConfiguration launch;
+      uint32_t row;
+      uint32_t batch;  // In which it is that row; 0: none.
+    };
+    static constexpr int kPairShift = 23;
+    static constexpr size_t kPairs = size_t{1} << (32 - kPairShift);
+
+    uint32_t Add(const LaunchConfiguration& launch, Slot* slot);
+
+    std::vector<std::array<Slot, 2>> slots_ = std::vector<std::array<Slot, 2>>(kPairs);
+    PackedVarints grid_x_;
+    ValueColumn others_[kLaunchNumbers - 1];
+    uint32_t rows_ = 0;
+    uint32_t batch_ = 1;
+  };
+
   OperationColumns operations_, opened_, reopened_;
   ClosedColumns closed_;
   std::vector<RangeEnd> ends_;  // Those of closed_.
-  WorkColumns kernels_, copies_, fills_;
-  CallColumns runtime_calls_, driver_calls_;
+  WorkColumns kernels_, copies_, fills_, graphs_;
+  CallColumns runtime_calls_, driver_calls_, overheads_, compilations_;
+  SynchronizationColumns synchronizations_;
+  MemoryColumns memory_;
+  GraphNodeColumns graph_nodes_;
   LaunchOperationColumns launch_operations_;
+  LaunchConfigurations launch_configurations_;
   EventCounts counts_;
   size_t rows_ = 0;
 };

@@ -23,10 +23,10 @@ Work Kernel(int64_t start_ns, int64_t end_ns, uint32_t correlation, StringId nam
 
 TEST(BatchEncoder, KernelsComeOutAsTheyWentIn) {
   BatchEncoder encoder;
-  encoder.AddWork(EventKind::kKernel,
-                  Kernel(1'700'000'000'000'000'000, 1'700'000'000'000'000'500, 10, 1));
-  encoder.AddWork(EventKind::kKernel,
-                  Kernel(1'699'999'999'999'999'000, 1'700'000'000'000'000'000, 9, 2));
+  encoder.AddKernel(Kernel(1'700'000'000'000'000'000, 1'700'000'000'000'000'500, 10, 1),
+                    LaunchConfiguration());
+  encoder.AddKernel(Kernel(1'699'999'999'999'999'000, 1'700'000'000'000'000'000, 9, 2),
+                    LaunchConfiguration());
   EncodedBatch encoded = encoder.Finish(5, 2);
   EXPECT_EQ(encoded.sequence, 5u);
   EXPECT_EQ(encoded.last_string, 2u);
@@ -48,8 +48,8 @@ TEST(BatchEncoder, KernelsComeOutAsTheyWentIn) {
 
 TEST(BatchEncoder, AbsurdTimesTravelUnchanged) {
   BatchEncoder encoder;
-  encoder.AddWork(EventKind::kKernel, Kernel(-1, INT64_MIN, 1, 1));
-  encoder.AddWork(EventKind::kKernel, Kernel(INT64_MAX, 0, UINT32_MAX, 1));
+  encoder.AddKernel(Kernel(-1, INT64_MIN, 1, 1), LaunchConfiguration());
+  encoder.AddKernel(Kernel(INT64_MAX, 0, UINT32_MAX, 1), LaunchConfiguration());
   wire::Batch batch = DecodedBatch(encoder.Finish(1, 1));
   std::vector<int64_t> starts = Undelta(batch.kernels().start_delta_ns());
   EXPECT_EQ(starts, (std::vector<int64_t>{-1, INT64_MAX}));
@@ -62,12 +62,118 @@ TEST(BatchEncoder, AbsurdTimesTravelUnchanged) {
   EXPECT_EQ(Undelta(batch.kernels().correlation_delta())[1], UINT32_MAX);
 }
 
+LaunchConfiguration Grid(uint32_t x) {
+  return {{x, 2, 3}, {128, 4, 5}, 1024, 2048, 16, 32, {2, 1, 1}, 1};
+}
+
+TEST(BatchEncoder, ABatchHasEachLaunchConfigurationOnce) {
+  BatchEncoder encoder;
+  for (int i = 0; i < 12; ++i) encoder.AddKernel(Kernel(i, i + 1, i, 1), Grid(7 + i % 3));
+  wire::Batch batch = DecodedBatch(encoder.Finish(1, 1));
+  const wire::LaunchConfigurationColumns& launches = batch.launch_configurations();
+  ASSERT_EQ(launches.grid_x_size(), 3);
+  ASSERT_EQ(batch.kernels().launch_configuration_size(), 12);
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(launches.grid_x(batch.kernels().launch_configuration(i) - 1), 7u + i % 3);
+  }
+  EXPECT_EQ(launches.grid_y(0), 2u);
+  EXPECT_EQ(launches.grid_z(0), 3u);
+  EXPECT_EQ(launches.block_x(0), 128u);
+  EXPECT_EQ(launches.block_y(0), 4u);
+  EXPECT_EQ(launches.block_z(0), 5u);
+  EXPECT_EQ(launches.static_shared_bytes(0), 1024u);
+  EXPECT_EQ(launches.dynamic_shared_bytes(0), 2048u);
+  EXPECT_EQ(launches.local_bytes_per_thread(0), 16u);
+  EXPECT_EQ(launches.registers_per_thread(0), 32u);
+  EXPECT_EQ(launches.cluster_x(0), 2u);
+  EXPECT_EQ(launches.cluster_z(0), 1u);
+  EXPECT_EQ(launches.launch_type(0), 1u);
+  // The next batch stands alone.
+  encoder.AddKernel(Kernel(1, 2, 3, 1), Grid(8));
+  batch = DecodedBatch(encoder.Finish(2, 1));
+  ASSERT_EQ(batch.launch_configurations().grid_x_size(), 1);
+  EXPECT_EQ(batch.launch_configurations().grid_x(0), 8u);
+  EXPECT_EQ(batch.kernels().launch_configuration(0), 1u);
+}
+
+TEST(BatchEncoder, ConfigurationsThatAreAllDifferentAreAllThere) {
+  BatchEncoder encoder;
+  for (uint32_t i = 0; i < 3000; ++i) encoder.AddKernel(Kernel(i, i + 1, i, 1), Grid(i));
+  wire::Batch batch = DecodedBatch(encoder.Finish(1, 1));
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_EQ(batch.launch_configurations().grid_x(batch.kernels().launch_configuration(i) - 1),
+              static_cast<uint32_t>(i));
+  }
+}
+
+TEST(BatchEncoder, TimesInTheQueueAreRelativeToTheStartAndZeroIsUnknown) {
+  BatchEncoder encoder;
+  Work work = Kernel(1000, 1500, 1, 1);
+  work.queued_ns = 400;
+  work.submitted_ns = 1000;
+  encoder.AddKernel(work, Grid(1));
+  work.queued_ns = 1007;  // After its start: not for us to put right.
+  work.submitted_ns = 0;
+  encoder.AddKernel(work, Grid(1));
+  wire::Batch batch = DecodedBatch(encoder.Finish(1, 1));
+  EXPECT_EQ(batch.kernels().queued_to_start_ns(0), 601);
+  EXPECT_EQ(batch.kernels().submitted_to_start_ns(0), 1);
+  EXPECT_EQ(batch.kernels().queued_to_start_ns(1), -7);
+  EXPECT_EQ(batch.kernels().submitted_to_start_ns(1), 0);
+}
+
+TEST(BatchEncoder, WhatIsNotCollectedByDefaultHasColumnsAsWell) {
+  BatchEncoder encoder;
+  Work graph = Kernel(100, 300, 4, 0);
+  graph.graph_id = 12;
+  encoder.AddWork(EventKind::kGraph, graph);
+  encoder.AddSynchronization({1000, 1500, 7, 3, 1, 8, 0});
+  encoder.AddMemory({2000, MemoryOperation::kRelease, 3, 0x7f0000000000, 4096, 9, 1, 2, 14, true});
+  encoder.AddGraphNode({(uint64_t{5} << 32) | 1, 77, (uint64_t{4} << 32) | 1});
+  Call call = {};
+  call.start_ns = 10;
+  call.end_ns = 15;
+  call.name = 3;
+  encoder.AddCall(EventKind::kOverhead, call);
+  encoder.AddCall(EventKind::kCompilation, call);
+  EncodedBatch encoded = encoder.Finish(1, 3);
+  for (EventKind kind : {EventKind::kGraph, EventKind::kSynchronization, EventKind::kMemory,
+                         EventKind::kGraphNode, EventKind::kOverhead, EventKind::kCompilation}) {
+    EXPECT_EQ(encoded.counts[kind], 1u) << static_cast<int>(kind);
+  }
+  wire::Batch batch = DecodedBatch(encoded);
+  EXPECT_EQ(batch.graphs().graph_id(0), 12u);
+  EXPECT_EQ(batch.graphs().duration_ns(0), 200);
+  EXPECT_EQ(batch.synchronizations().start_delta_ns(0), 1000);
+  EXPECT_EQ(batch.synchronizations().duration_ns(0), 500);
+  EXPECT_EQ(batch.synchronizations().correlation_delta(0), 7);
+  EXPECT_EQ(batch.synchronizations().type(0), 3u);
+  EXPECT_EQ(batch.synchronizations().context(0), 1u);
+  EXPECT_EQ(batch.synchronizations().stream_plus_one(0), 8u);
+  EXPECT_EQ(batch.synchronizations().event_plus_one_size(), 0);
+  EXPECT_EQ(batch.memory().time_delta_ns(0), 2000);
+  EXPECT_EQ(batch.memory().operation(0), wire::RELEASE);
+  EXPECT_EQ(batch.memory().kind(0), 3u);
+  EXPECT_EQ(batch.memory().address_delta(0), 0x7f0000000000);
+  EXPECT_EQ(batch.memory().bytes(0), 4096u);
+  EXPECT_EQ(batch.memory().correlation_delta(0), 9);
+  EXPECT_EQ(batch.memory().device(0), 1u);
+  EXPECT_EQ(batch.memory().context_plus_one(0), 2u);
+  EXPECT_EQ(batch.memory().stream_plus_one(0), 14u);
+  EXPECT_EQ(batch.memory().from_pool(0), 1u);
+  EXPECT_EQ(batch.graph_nodes().node_delta(0), (int64_t{5} << 32) | 1);
+  EXPECT_EQ(batch.graph_nodes().operation_delta(0), 77);
+  EXPECT_EQ(batch.graph_nodes().original_delta(0), (int64_t{4} << 32) | 1);
+  EXPECT_EQ(batch.overheads().name_id(0), 3u);
+  EXPECT_EQ(batch.compilations().duration_ns(0), 5);
+}
+
 TEST(BatchEncoder, AColumnThatVariesLateHasAllItsRows) {
   BatchEncoder encoder;
   for (int i = 0; i < 100; ++i) {
     Work work = Kernel(i, i + 1, i, 1);
     work.device = i == 99 ? 3 : 0;
-    encoder.AddWork(EventKind::kKernel, work);
+    encoder.AddKernel(work, LaunchConfiguration());
   }
   wire::Batch batch = DecodedBatch(encoder.Finish(1, 1));
   ASSERT_EQ(batch.kernels().device_size(), 100);
@@ -131,9 +237,9 @@ TEST(BatchEncoder, EveryKindOfEventHasItsColumns) {
 
 TEST(BatchEncoder, ABatchHoldsNothingOfTheOneBefore) {
   BatchEncoder encoder;
-  encoder.AddWork(EventKind::kKernel, Kernel(100, 200, 5, 1));
+  encoder.AddKernel(Kernel(100, 200, 5, 1), LaunchConfiguration());
   encoder.Finish(1, 1);
-  encoder.AddWork(EventKind::kKernel, Kernel(300, 400, 6, 0));
+  encoder.AddKernel(Kernel(300, 400, 6, 0), LaunchConfiguration());
   wire::Batch batch = DecodedBatch(encoder.Finish(2, 1));
   EXPECT_EQ(Undelta(batch.kernels().start_delta_ns()), (std::vector<int64_t>{300}));
   EXPECT_EQ(Undelta(batch.kernels().correlation_delta()), (std::vector<int64_t>{6}));

@@ -64,23 +64,30 @@ inline uint64_t ZigZag(int64_t value) {
 // value, and a column of zeros not at all.
 class ValueColumn {
  public:
-  void Append(uint64_t value) {
-    if (!varied_) {
-      if (rows_ == 0) first_ = value;
-      if (value == first_) {
-        ++rows_;
-        return;
-      }
-      varied_ = true;
-      for (size_t i = 0; i < rows_; ++i) packed_.Append(first_);
+  // What most rows need is inlined.
+  [[gnu::always_inline]] void Append(uint64_t value) {
+    if (varied_) {
+      packed_.Append(value);
+    } else if (value != first_) {
+      AppendFirstOther(value);
     }
-    packed_.Append(value);
+    ++rows_;
+  }
+  // For columns that hold something in few batches: rows from the last one on to `rows` are zero.
+  void PadTo(size_t rows) {
+    if (rows_ == 0 && !varied_) {
+      rows_ = rows;  // The first value is zero.
+      return;
+    }
+    while (rows_ < rows) Append(0);
   }
   void Clear() {
     rows_ = 0;
+    first_ = 0;
     varied_ = false;
     packed_.Clear();
   }
+  size_t rows() const { return rows_; }
   size_t size() const { return packed_.size(); }
   // The packed field's content: empty if all rows are zero. Call once, before Clear.
   std::string_view Finish() {
@@ -89,8 +96,19 @@ class ValueColumn {
   }
 
  private:
+  // Rows are all the same so far.
+  void AppendFirstOther(uint64_t value) {
+    if (rows_ == 0) {
+      first_ = value;
+      return;
+    }
+    varied_ = true;
+    for (size_t i = 0; i < rows_; ++i) packed_.Append(first_);
+    packed_.Append(value);
+  }
+
   PackedVarints packed_;
-  uint64_t first_ = 0;
+  uint64_t first_ = 0;  // Zero without a row.
   size_t rows_ = 0;
   bool varied_ = false;
 };

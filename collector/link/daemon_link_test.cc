@@ -120,7 +120,7 @@ class DaemonLinkTest : public testing::Test {
     BatchEncoder encoder;
     Work work = {};
     work.end_ns = static_cast<int64_t>(sequence);
-    encoder.AddWork(EventKind::kKernel, work);
+    encoder.AddKernel(work, LaunchConfiguration());
     queue_.Push(encoder.Finish(sequence, last_string));
   }
   void PushMoreThanASocketTakes() {

@@ -129,6 +129,7 @@ std::string EncodeStatus(const StatusFields& fields) {
   writer.add_uint64(6, fields.collector_cpu_ns);
   writer.add_uint64(7, fields.memory_bytes);
   for (const std::string& note : fields.notes) writer.add_bytes(8, note);
+  for (const std::string& activity : fields.activities) writer.add_string(9, activity);
   return content;
 }
 

@@ -43,6 +43,7 @@ struct StatusFields {
   uint64_t collector_cpu_ns = 0;
   uint64_t memory_bytes = 0;
   std::vector<std::string> notes;
+  std::vector<std::string> activities;
 };
 
 std::string EncodeStatus(const StatusFields& fields);

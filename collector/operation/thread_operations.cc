@@ -72,6 +72,15 @@ ThreadOperations* ThreadOperations::Current() {
   return ThreadOperationsList::Create();
 }
 
+uint64_t ThreadOperations::InnermostOfThisThread() {
+  const ThreadOperations* current = t_operations;
+  if (reinterpret_cast<uintptr_t>(current) <= kNone) return 0;
+  for (uint32_t i = current->depth_; i > 0; --i) {
+    if (current->stack_[i - 1].recorded) return current->stack_[i - 1].id;
+  }
+  return 0;
+}
+
 void ThreadOperations::CountWithoutRoom() {
   if (ThreadOperationsList::closed_.load(std::memory_order_relaxed)) return;
   ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);

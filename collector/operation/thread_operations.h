@@ -42,6 +42,9 @@ class ThreadOperations {
   // Counts a range that begins on a thread that has none.
   static void CountWithoutRoom();
 
+  // The innermost range that is open on the calling thread and recorded; 0: none.
+  static uint64_t InnermostOfThisThread();
+
   // Begins a range in the nesting of the thread; returns its depth within its domain, from 0 on.
   int Push(const Domain* domain, const RangeText& text);
   // Ends the domain's innermost range; returns its depth, or -1 when there is none.

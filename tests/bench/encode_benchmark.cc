@@ -15,6 +15,7 @@
 
 #include "collector/cupti/activity_reader.h"
 #include "collector/cupti/cupti_api.h"
+#include "collector/cupti/cupti_client.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
 
@@ -42,7 +43,10 @@ class Records {
     kernel.streamId = 7 + (i / 50) % 4;
     kernel.correlationId = 2 * i + 1;
     kernel.name = names_[i * 7 % names_.size()].c_str();
-    kernel.gridX = kernel.blockX = 128;
+    kernel.gridX = 64 + i * 7 % 60 * 16;
+    kernel.gridY = kernel.gridZ = kernel.blockY = kernel.blockZ = 1;
+    kernel.blockX = 128;
+    kernel.registersPerThread = 32 + i * 7 % 5 * 8;
     Append(kernel);
   }
   void AddCalls(int i) {
@@ -91,7 +95,8 @@ void Encode(benchmark::State& state, bool kernels, bool calls) {
   StringTable strings;
   BatchEncoder encoder;
   UncorrelatedThreads uncorrelated;
-  ActivityReader reader(&cupti, &strings, &encoder, &uncorrelated);
+  const CuptiClient client(&cupti);
+  ActivityReader reader(&client, &strings, &encoder, &uncorrelated);
   uint64_t events = 0, bytes = 0, sequence = 0;
   for (auto _ : state) {
     reader.Read(

@@ -187,6 +187,9 @@ struct Nowhere {
   void AddSpan(const Span& span) { benchmark::DoNotOptimize(span.id); }
   void CloseSpan(uint64_t id, int64_t) { benchmark::DoNotOptimize(id); }
   void AddActivity(const DeviceActivity& activity) { benchmark::DoNotOptimize(activity.end_ns); }
+  void AddKernelLaunch(StringId kernel, const KernelLaunch&) { benchmark::DoNotOptimize(kernel); }
+  void AddMemory(const MemoryChange& event) { benchmark::DoNotOptimize(event.address); }
+  void AddGraphNode(const GraphNode& node) { benchmark::DoNotOptimize(node.id); }
   void AddLaunchOperation(uint64_t correlation, uint64_t) { benchmark::DoNotOptimize(correlation); }
 };
 

@@ -8,100 +8,24 @@
 #include <string>
 #include <thread>
 
+#include "tests/end_to_end/known_work.h"
 #include "tests/end_to_end/sandbox.h"
 
 namespace tp::test {
 namespace {
-
-using Json = nlohmann::json;
-using Counts = std::map<std::string, long>;
-
-const std::string kProgram = "tests/programs/known_work";
-
-Counts CountsOf(const Json& object) { return object.get<Counts>(); }
-
-// Counts of a table's rows by `name`, of those for which `keep` holds.
-template <typename Keep>
-Counts CountRows(const Json& table, const char* name, Keep&& keep) {
-  Counts counts;
-  for (const Json& row : table["rows"]) {
-    if (keep(row)) counts[row[name]] += row["count"].get<long>();
-  }
-  return counts;
-}
-
-void ExpectExact(Sandbox& sandbox, pid_t pid, const Json& done) {
-  Json process = sandbox.ProcessOf(pid);
-  ASSERT_FALSE(process.is_null());
-  SCOPED_TRACE(process.dump());
-  auto table = [&](const std::string& view) {
-    return sandbox.Table({"--pid", std::to_string(pid), "--view", view});
-  };
-
-  Json kernels = table("kernels");
-  EXPECT_EQ(CountRows(kernels, "name", [](const Json& row) { return row["kind"] == "k"; }),
-            CountsOf(done["kernels"]));
-  Counts fills = CountRows(kernels, "kind", [](const Json& row) { return row["kind"] == "s"; });
-  EXPECT_EQ(fills["s"], done["fills"].get<long>());
-  EXPECT_TRUE(kernels["losses"].empty()) << kernels["losses"];
-
-  Json copies = table("copies");
-  Counts by_direction =
-      CountRows(copies, "direction", [](const Json& row) { return row["direction"] != "fill"; });
-  EXPECT_EQ(by_direction, CountsOf(done["copies"]));
-
-  Counts calls;
-  Json api = table("api");
-  for (const Json& row : api["rows"]) {
-    if (row["domain"] == "runtime") calls[row["name"]] += row["count"].get<long>();
-  }
-  EXPECT_EQ(calls, CountsOf(done["runtime_calls"]));
-
-  Json operations = table("operations");
-  EXPECT_EQ(CountRows(operations, "name", [](const Json&) { return true; }),
-            CountsOf(done["ranges"]));
-
-  // Device time: each range its own, with all that is nested in it, and what is outside all ranges
-  // to none.
-  std::map<std::string, Json> rows = RowsByName(operations);
-  auto self = [&](const std::string& name) {
-    return rows[name]["self_device_time_total_ns"].get<int64_t>();
-  };
-  auto total = [&](const std::string& name) {
-    return rows[name]["device_time_total_ns"].get<int64_t>();
-  };
-  EXPECT_EQ(self("thread"), 0);
-  EXPECT_EQ(total("layer"), self("layer"));
-  EXPECT_EQ(total("transfer"), self("transfer"));
-  EXPECT_EQ(total("forward"), self("forward") + total("layer"));
-  EXPECT_EQ(total("iteration"), self("iteration") + total("forward") + total("transfer"));
-  EXPECT_EQ(total("thread"), total("iteration"));
-  std::map<std::string, Json> kernel_rows = RowsByName(kernels);
-  auto kernel_ns = [&](const std::string& name) {
-    return kernel_rows[name]["total_ns"].get<int64_t>();
-  };
-  EXPECT_EQ(self("forward"), kernel_ns("nn::(anonymous namespace)::attention(float*, int)"));
-  int64_t device_ns = 0, copies_ns = 0, fills_ns = 0;
-  for (const Json& row : kernels["rows"]) {
-    device_ns += row["total_ns"].get<int64_t>();
-    if (row["kind"] == "m") copies_ns += row["total_ns"].get<int64_t>();
-    if (row["kind"] == "s") fills_ns += row["total_ns"].get<int64_t>();
-  }
-  EXPECT_EQ(self("transfer"), copies_ns);
-  EXPECT_EQ(self("iteration"), fills_ns);
-  EXPECT_EQ(total("thread") + process["unattributed_ns"].get<int64_t>(), device_ns);
-  EXPECT_EQ(process["unattributed_count"].get<long>(), done["work_in"][""].get<long>());
-  EXPECT_TRUE(process["losses"].empty()) << process["losses"];
-}
 
 class KnownWork : public testing::TestWithParam<int> {};
 
 TEST_P(KnownWork, EverythingIsCountedExactlyAndTheProgramDoesNotNotice) {
   Sandbox sandbox;
   sandbox.StartDaemon();
-  Arguments command = {
-      Sandbox::Built(kProgram), "--threads", std::to_string(GetParam()), "--iterations", "50",
-      "--exit-status",          "7"};
+  Arguments command = {Sandbox::Built(kKnownWork),
+                       "--threads",
+                       std::to_string(GetParam()),
+                       "--iterations",
+                       "50",
+                       "--exit-status",
+                       "7"};
   Result untraced = sandbox.Run(command, sandbox.Untraced());
   Program program = sandbox.Start(command, sandbox.Traced());
   pid_t pid = program.pid();
@@ -122,7 +46,7 @@ TEST(KnownWork, ARangeThatIsStillOpenHasItsDeviceTimeAlready) {
   sandbox.StartDaemon();
   std::string release = sandbox.folder() + "/release";
   Program program = sandbox.Start(
-      {Sandbox::Built(kProgram), "--iterations", "20", "--hold", release}, sandbox.Traced());
+      {Sandbox::Built(kKnownWork), "--iterations", "20", "--hold", release}, sandbox.Traced());
   ASSERT_TRUE(program.WaitForOut("holding"));
   ASSERT_TRUE(sandbox.WaitForProcess(program.pid()));
   Json open = sandbox.Table({"--pid", std::to_string(program.pid())});
@@ -148,7 +72,7 @@ TEST(KnownWork, EightProgramsAtOnceAreEachExactAndTogetherTheirSum) {
   std::vector<Program> programs;
   for (int i = 0; i < 8; ++i) {
     programs.push_back(
-        sandbox.Start({Sandbox::Built(kProgram), "--threads", std::to_string(1 + i % 3),
+        sandbox.Start({Sandbox::Built(kKnownWork), "--threads", std::to_string(1 + i % 3),
                        "--iterations", std::to_string(10 + i)},
                       sandbox.Traced()));
   }

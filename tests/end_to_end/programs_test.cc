@@ -67,6 +67,25 @@ TEST_F(Programs, EachNodeOfAGraphCountsAtEachLaunch) {
   EXPECT_GE(calls["cudaGraphLaunch"]["count"].get<int>(), 10);
 }
 
+TEST_F(Programs, GraphsMadeInAllWaysAreSeen) {
+  pid_t pid = RunBoth({Sandbox::Built("tests/programs/graph_building")});
+  std::map<std::string, Json> kernels = Rows(pid, "kernels");
+  EXPECT_EQ(kernels["second(int*, int)"]["count"], 2);
+  EXPECT_EQ(kernels["first(int*)"]["count"], 3 + 2 + 1);
+}
+
+TEST_F(Programs, LessCommonCallsAreSeenAndDoWhatTheyDo) {
+  pid_t pid = RunBoth({Sandbox::Built("tests/programs/less_common_calls")},
+                      {{"TP_ACTIVITIES", "all,-graphs"}});
+  std::map<std::string, Json> kernels = Rows(pid, "kernels");
+  EXPECT_EQ(kernels["together(float*)"]["cooperative_count"], 1);
+  EXPECT_EQ(kernels["linked"]["count"], 1);
+  std::map<std::string, Json> calls = Rows(pid, "api");
+  EXPECT_EQ(calls["cudaMemcpy3D"]["count"], 1);
+  EXPECT_EQ(calls["cuTexObjectCreate"]["count"].get<int>() > 0, true);
+  EXPECT_TRUE(sandbox_.ProcessOf(pid)["losses"].empty());
+}
+
 TEST_F(Programs, TheDriverApiAloneIsSeen) {
   pid_t pid = RunBoth({Sandbox::Built("tests/programs/driver_api")},
                       {{"SIMCUDA_KERNEL_COST", "step=100000000"}});

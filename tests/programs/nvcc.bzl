@@ -1,22 +1,23 @@
 """Programs compiled by the toolkit's own nvcc, as users compile theirs."""
 
-def nvcc_binary(name, srcs, options = [], linkopts = []):
+def nvcc_binary(name, srcs, hdrs = [], options = [], linkopts = []):
     """A program linked with the shared CUDA runtime, which the simulated one can take the place of.
 
     Args:
       name: of the program, and so of the file that labels refer to; the rule is called NAME_build.
       srcs: .cu files.
+      hdrs: headers of the project that they include.
       options: further options of nvcc.
       linkopts: libraries, after the sources.
     """
     native.genrule(
         name = name + "_build",
         testonly = True,
-        srcs = srcs,
+        srcs = srcs + hdrs,
         outs = [name],
         cmd = "$(location @cuda//:nvcc) -O2 -std=c++17 -arch=sm_90 --cudart shared " +
-              "-Wno-deprecated-gpu-targets %s -o $@ $(SRCS) %s" %
-              (" ".join(options), " ".join(linkopts)),
+              "-Wno-deprecated-gpu-targets -I. %s -o $@ %s %s" %
+              (" ".join(options), " ".join(["$(location %s)" % src for src in srcs]), " ".join(linkopts)),
         executable = True,
         tools = ["@cuda//:nvcc"],
     )

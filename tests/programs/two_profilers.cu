@@ -7,6 +7,8 @@
 //   load FILE    opens a library
 //   subscribe    cuptiSubscribe_v2, as "the other one"
 //   unsubscribe
+//   share        subscribes by the functions for several subscribers, and switches kernels on
+//   part         has CUPTI hand over what it holds, and ends that subscription
 //   take         puts its buffer callbacks in place, and switches kernels and runtime calls on
 //   leave        switches them off, and has CUPTI hand over what it holds
 //   attribute    sets CUPTI's attribute of buffers per thread to 0, as PyTorch's profiler does when
@@ -26,6 +28,8 @@
 #include <atomic>
 #include <mutex>
 #include <set>
+
+#include "collector/cupti/per_subscriber_api.h"
 
 __global__ void step(int* data) { data[threadIdx.x] += 1; }
 
@@ -71,6 +75,37 @@ void CUPTIAPI Complete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t vali
     kernels_seen += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
   }
   free(buffer);
+}
+
+using tp::collect::PerSubscriberFunctions;
+#define CUPTI_FOR_SUBSCRIBER(name) \
+  reinterpret_cast<PerSubscriberFunctions::name*>(Cupti("cupti" #name "_v2"))
+
+CUpti_SubscriberHandle sharing = nullptr;
+
+void CUPTIAPI RequestToShare(uint8_t** buffer, size_t* bytes, size_t* most_records, void*) {
+  Request(buffer, bytes, most_records);
+}
+
+void CUPTIAPI CompleteShared(uint8_t* buffer, size_t, size_t valid_bytes, void*) {
+  CUpti_Activity* record = nullptr;
+  while (CUPTI_FOR_SUBSCRIBER(ActivityGetNextRecord)(sharing, buffer, valid_bytes, &record) ==
+         CUPTI_SUCCESS) {
+    kernels_seen += record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  }
+  free(buffer);
+}
+
+int Share() {
+  tp::collect::SubscriberParams params = {};
+  params.struct_bytes = sizeof(params);
+  params.name = "the other one";
+  params.allow_several = 1;
+  int subscribed = CUPTI_FOR_SUBSCRIBER(Subscribe)(&sharing, &Ignore, nullptr, &params);
+  if (subscribed != CUPTI_SUCCESS) return subscribed;
+  CUPTI_FOR_SUBSCRIBER(ActivityRegisterCallbacks)(sharing, &RequestToShare, &CompleteShared);
+  CUPTI_FOR_SUBSCRIBER(ActivityEnable)(sharing, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, nullptr);
+  return subscribed;
 }
 
 int Work(int count, int* data) {
@@ -121,6 +156,13 @@ int main(int argc, char** argv) {
       subscribed = CUPTI(cuptiSubscribe_v2)(&subscriber, &Ignore, nullptr, &params);
     } else if (is("unsubscribe")) {
       CUPTI(cuptiUnsubscribe)(subscriber);
+    } else if (is("share")) {
+      subscribed = Share();
+      taken = subscribed == CUPTI_SUCCESS;
+    } else if (is("part")) {
+      CUPTI(cuptiActivityFlushAll)(0);
+      CUPTI(cuptiUnsubscribe)(sharing);
+      taken = false;
     } else if (is("take")) {
       CUPTI(cuptiActivityRegisterCallbacks)(&Request, &Complete);
       CUPTI(cuptiActivityEnable)(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);

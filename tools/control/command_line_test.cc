@@ -132,8 +132,8 @@ TEST(CommandLine, AWrongValueIsToldWithTheRightOnes) {
 
 TEST(CommandLine, AMisspeltCommandIsToldWithTheRightOnes) {
   EXPECT_EQ(Tpctl({"tabel"}).errors,
-            "tpctl: 'tabel' is no command; there are run, top, table, ps, daemon, completion (see "
-            "`tpctl --help`)\n");
+            "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, daemon, "
+            "completion (see `tpctl --help`)\n");
   EXPECT_EQ(Tpctl({"daemon", "restart"}).errors,
             "tpctl: 'restart' is no command; there are start, stop, status (see `tpctl daemon "
             "--help`)\n");

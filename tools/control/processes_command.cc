@@ -1,8 +1,11 @@
 // `tpctl ps`: who is traced, in what state, and why nothing is captured where nothing is.
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tools/control/advice.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
@@ -10,6 +13,7 @@
 #include "tools/control/output.h"
 #include "tools/control/query_client.h"
 #include "tools/control/table_arguments.h"
+#include "tools/control/terminal_text.h"
 
 namespace tp {
 namespace {
@@ -33,6 +37,22 @@ void AddNotices(query::Table* table) {
   }
 }
 
+// "pid 4242, 4243 collect: kernels, copies, ...": a line for each set that running processes have.
+void PrintActivities(const query::Table& table, std::ostream& errors) {
+  std::map<std::string, std::vector<int64_t>> processes;
+  for (const query::Process& process : table.processes()) {
+    if (process.state() != query::CAPTURING) continue;
+    if (!process.activities().empty()) {
+      processes[absl::StrJoin(process.activities(), ", ")].push_back(process.pid());
+    }
+  }
+  for (const auto& [activities, pids] : processes) {
+    errors << "pid " << absl::StrJoin(pids, ", ")
+           << (pids.size() == 1 ? " collects: " : " collect: ") << EscapeForTerminal(activities)
+           << "\n";
+  }
+}
+
 int PrintProcesses(Format format, std::ostream& out, std::ostream& errors) {
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
   if (!client.ok()) return Fail(client.status(), errors);
@@ -45,6 +65,7 @@ int PrintProcesses(Format format, std::ostream& out, std::ostream& errors) {
   AddNotices(&table);
   const absl::Status printed = PrintTable(table, TextOptions(), format, out, errors);
   if (!printed.ok()) return Fail(printed, errors);
+  if (format == Format::kTable) PrintActivities(table, errors);
   if (table.processes().empty()) {
     for (const std::string& line : HowToBegin(FindCollector().value_or(""))) {
       if (!line.empty()) errors << line << "\n";

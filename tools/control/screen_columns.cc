@@ -46,6 +46,10 @@ std::string RowKey(const query::StreamRow& row) {
   return absl::StrJoin(
       {row.pid(), int64_t{row.device()}, int64_t{row.context()}, int64_t{row.stream()}}, kBetween);
 }
+std::string RowKey(const query::MemoryRow& row) {
+  return absl::StrCat(row.pid(), kBetween, row.kind(), kBetween, row.from_pool(), kBetween,
+                      row.device());
+}
 std::string RowKey(const query::Process& process) {
   return absl::StrCat(process.pid(), kBetween, process.connected_ns());
 }
@@ -57,6 +61,7 @@ double Grown(const query::WorkRow& row) { return static_cast<double>(row.total_n
 double Grown(const query::CopyRow& row) { return static_cast<double>(row.bytes()); }
 double Grown(const query::CallRow& row) { return static_cast<double>(row.count()); }
 double Grown(const query::StreamRow& row) { return static_cast<double>(row.busy_ns()); }
+double Grown(const query::MemoryRow& row) { return static_cast<double>(row.allocated_bytes()); }
 double Grown(const query::Process& process) { return static_cast<double>(EventCount(process)); }
 
 // Calls `visit` with the rows of the table's view, whatever their type.
@@ -74,6 +79,8 @@ void VisitRows(Table& table, Visitor visit) {
         return choose(*table.mutable_calls());
       case query::STREAMS:
         return choose(*table.mutable_streams());
+      case query::MEMORY:
+        return choose(*table.mutable_memory());
       case query::PROCESSES:
         return choose(*table.mutable_processes());
       default:
@@ -89,6 +96,8 @@ void VisitRows(Table& table, Visitor visit) {
         return choose(table.calls());
       case query::STREAMS:
         return choose(table.streams());
+      case query::MEMORY:
+        return choose(table.memory());
       case query::PROCESSES:
         return choose(table.processes());
       default:

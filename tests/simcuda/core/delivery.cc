@@ -88,6 +88,11 @@ void Report(const MemoryEvent& event) {
   if (observer != nullptr && observer->memory != nullptr) observer->memory(event);
 }
 
+void Report(const MemoryPoolEvent& event) {
+  const Observer* observer = CurrentObserver();
+  if (observer != nullptr && observer->memory_pool != nullptr) observer->memory_pool(event);
+}
+
 void Report(const Synchronization& synchronization) {
   const Observer* observer = CurrentObserver();
   if (observer != nullptr && observer->synchronization != nullptr) {

@@ -20,6 +20,7 @@ void Deliver(bool wait);
 // Reports to the observer if there is one.
 void Report(const ResourceEvent& event);
 void Report(const MemoryEvent& event);
+void Report(const MemoryPoolEvent& event);
 void Report(const Synchronization& synchronization);
 
 // For resource events found under Model::mutex, where no observer may be called: kept, and reported

@@ -46,7 +46,7 @@ bool Flatten(const Graph& graph, const std::vector<uint32_t>& before, GraphPlan*
       GraphPlan::Node planned;
       planned.operation = node->operation;
       planned.dependencies = std::move(dependencies);
-      planned.id = node->id;
+      planned.original = node->id;
       plan->has_host_functions |= std::holds_alternative<HostFunction>(node->operation.what);
       plan->nodes.push_back(std::move(planned));
       own = {position};
@@ -59,8 +59,8 @@ bool Flatten(const Graph& graph, const std::vector<uint32_t>& before, GraphPlan*
   return ready.size() == graph.nodes.size();
 }
 
-void ReportGraph(Resource resource, const Graph& graph, uint64_t node_id, uint32_t original) {
-  if (CurrentObserver() == nullptr) return;
+// An event of a graph, without what tells the node.
+ResourceEvent GraphEvent(Resource resource, const Graph& graph) {
   ResourceEvent event = {};
   event.resource = resource;
   event.context = graph.context;
@@ -69,9 +69,23 @@ void ReportGraph(Resource resource, const Graph& graph, uint64_t node_id, uint32
     event.device_id = graph.context->device->id;
   }
   event.graph_id = graph.id;
+  event.time_ns = NowNs();
+  return event;
+}
+
+void ReportGraph(Resource resource, const Graph& graph, uint64_t node_id, uint32_t original) {
+  if (CurrentObserver() == nullptr) return;
+  ResourceEvent event = GraphEvent(resource, graph);
   event.original_graph_id = original;
   event.graph_node_id = node_id;
-  event.time_ns = NowNs();
+  ReportLater(event);
+}
+
+void ReportCloned(const Graph& graph, uint64_t node_id, uint64_t original_node_id) {
+  if (CurrentObserver() == nullptr) return;
+  ResourceEvent event = GraphEvent(Resource::kGraphNodeCloned, graph);
+  event.graph_node_id = node_id;
+  event.original_graph_node_id = original_node_id;
   ReportLater(event);
 }
 
@@ -160,6 +174,7 @@ Graph* CloneGraph(const Graph& graph) {
     GraphNode* copy = AddNode(*clone, node->type, node->operation, {});
     if (copy == nullptr) return nullptr;
     copy->original = node;
+    ReportCloned(*clone, copy->id, node->id);
     copy->kernel_params = node->kernel_params;
     copy->copy_params = node->copy_params;
     copy->fill_params = node->fill_params;
@@ -187,22 +202,24 @@ CUresult MakeExec(Graph& graph, GraphExec* exec) {
   std::unordered_map<uint64_t, uint32_t> positions;
   std::vector<uint32_t> leaves;
   if (!Flatten(graph, {}, plan.get(), &positions, &leaves)) return CUDA_ERROR_INVALID_VALUE;
-  if (exec->id == 0) exec->id = Graphs::Instance().next_graph_id++;
+  const bool is_new = exec->id == 0;
+  if (is_new) exec->id = Graphs::Instance().next_graph_id++;
   plan->graph_id = exec->id;
   exec->original_graph_id = graph.id;
+  for (size_t i = 0; i < plan->nodes.size(); ++i) {
+    GraphPlan::Node& node = plan->nodes[i];
+    node.id = (uint64_t{exec->id} << 32) | i;
+    // An update leaves the nodes what they are.
+    if (!is_new) continue;
+    ReportGraph(Resource::kGraphNodeCreated, graph, node.id, 0);
+    ReportCloned(graph, node.id, node.original);
+  }
   exec->plan = std::move(plan);
   exec->positions = std::move(positions);
   if (CurrentObserver() != nullptr) {
-    ResourceEvent event = {};
-    event.resource = Resource::kGraphExecCreated;
-    event.context = graph.context;
-    if (graph.context != nullptr) {
-      event.context_id = graph.context->id;
-      event.device_id = graph.context->device->id;
-    }
+    ResourceEvent event = GraphEvent(Resource::kGraphExecCreated, graph);
     event.graph_id = exec->id;
     event.original_graph_id = graph.id;
-    event.time_ns = NowNs();
     ReportLater(event);
   }
   return CUDA_SUCCESS;

@@ -48,7 +48,8 @@ struct GraphPlan {
   struct Node {
     Operation operation;
     std::vector<uint32_t> dependencies;  // Positions in `nodes`.
-    uint64_t id = 0;
+    uint64_t id = 0;                     // Of its own: the executable graph's id in the upper half.
+    uint64_t original = 0;               // The node that it was made of.
     bool enabled = true;
   };
   uint32_t graph_id = 0;

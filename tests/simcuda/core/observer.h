@@ -102,6 +102,7 @@ enum class Resource : uint32_t {
   kGraphCreated,
   kGraphExecCreated,
   kGraphNodeCreated,
+  kGraphNodeCloned,  // After its creation; also for the nodes of an executable graph.
   kGraphDestroyed,
 };
 
@@ -117,7 +118,7 @@ struct ResourceEvent {
   const void* cubin;
   size_t cubin_bytes;
   uint32_t graph_id, original_graph_id;
-  uint64_t graph_node_id;
+  uint64_t graph_node_id, original_graph_node_id;
   uint64_t time_ns;
 };
 
@@ -128,6 +129,21 @@ struct MemoryEvent {
   uint32_t memory_kind;  // CUpti_ActivityMemoryKind.
   uint32_t device_id, context_id, stream_id, correlation_id;
   bool async;
+  bool from_pool;
+};
+
+enum class PoolChange : uint32_t {  // CUpti_ActivityMemoryPoolOperationType's numbers.
+  kCreated = 1,
+  kDestroyed = 2,
+  kTrimmed = 3,
+};
+
+// A pool of memory made, ended or trimmed by the program.
+struct MemoryPoolEvent {
+  PoolChange change;
+  uint64_t address;  // The pool's handle.
+  uint64_t time_ns, used_bytes, release_threshold, min_bytes_to_keep;
+  uint32_t device_id, correlation_id;
 };
 
 struct Observer {
@@ -137,6 +153,7 @@ struct Observer {
   void (*synchronization)(const Synchronization& synchronization);
   void (*resource)(const ResourceEvent& event);
   void (*memory)(const MemoryEvent& event);
+  void (*memory_pool)(const MemoryPoolEvent& event);
 };
 
 // What the observer may ask of the driver (stable for the life of the process).

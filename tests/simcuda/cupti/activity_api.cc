@@ -3,12 +3,15 @@
 
 #include <cupti.h>
 
+#include "tests/simcuda/cupti/activity_api.h"
 #include "tests/simcuda/cupti/api_entry.h"
 #include "tests/simcuda/cupti/attributes.h"
 #include "tests/simcuda/cupti/client_buffers.h"
 #include "tests/simcuda/cupti/device_records.h"
 #include "tests/simcuda/cupti/driver_link.h"
+#include "tests/simcuda/cupti/dropped_records.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
+#include "tests/simcuda/cupti/entry_point.h"
 #include "tests/simcuda/cupti/external_correlation.h"
 #include "tests/simcuda/cupti/graph_trace.h"
 #include "tests/simcuda/cupti/host_records.h"
@@ -52,20 +55,14 @@ CUptiResult Switchable(CUpti_ActivityKind kind) {
   }
 }
 
+}  // namespace
+
 CUptiResult Switch(CUpti_ActivityKind kind, bool enabled) {
   if (const CUptiResult result = Switchable(kind); result != CUPTI_SUCCESS) return Result(result);
   if (kind == CUPTI_ACTIVITY_KIND_DEVICE && enabled) ForgetRecordedDevices();
   // What was opened and closed in between is not known.
   if (kind == CUPTI_ACTIVITY_KIND_MARKER && enabled && !MarkersEnabled()) ForgetOpenRanges();
   SetKindEnabled(kind, enabled);
-  return CUPTI_SUCCESS;
-}
-
-CUptiResult SwitchInContext(CUcontext context, CUpti_ActivityKind kind, bool enabled) {
-  if (const CUptiResult result = Switchable(kind); result != CUPTI_SUCCESS) return Result(result);
-  const uint32_t context_id = context != nullptr ? FindDriver()->context_id(context) : 0;
-  if (context_id == 0) return Result(CUPTI_ERROR_INVALID_CONTEXT);
-  SetKindEnabledInContext(kind, context_id, enabled);
   return CUPTI_SUCCESS;
 }
 
@@ -77,14 +74,51 @@ CUptiResult SwitchFunction(simcuda::ApiDomain domain, CUpti_CallbackId id, bool 
   return CUPTI_SUCCESS;
 }
 
+CUptiResult SwitchAndDump(CUpti_ActivityKind kind) {
+  const CUptiResult result = Switch(kind, true);
+  if (result == CUPTI_SUCCESS && BufferCallbacksRegistered()) RecordExisting(kind);
+  return result;
+}
+
+void ForgetClient() {
+  ResetEnabledKinds();
+  // What was not flushed before is lost, as documented.
+  ForgetGraphs();
+  DiscardLanes();
+  StopReturning();
+  ForgetExternalCorrelations();
+  ForgetNotedOverheads();
+  ForgetOpenRanges();
+  ForgetRecordedDevices();
+  TakeDroppedRecords();
+  ResetAttributes();
+  ResetThreadIdType();
+  SetLatencyTimestamps(false);
+}
+
+namespace {
+
+CUptiResult SwitchInContext(CUcontext context, CUpti_ActivityKind kind, bool enabled) {
+  if (const CUptiResult result = Switchable(kind); result != CUPTI_SUCCESS) return Result(result);
+  const uint32_t context_id = context != nullptr ? FindDriver()->context_id(context) : 0;
+  if (context_id == 0) return Result(CUPTI_ERROR_INVALID_CONTEXT);
+  SetKindEnabledInContext(kind, context_id, enabled);
+  return CUPTI_SUCCESS;
+}
+
+// Of all clients: there is no other way.
 CUptiResult Flush(uint32_t flag) {
-  if (!BufferCallbacksRegistered()) return Result(CUPTI_ERROR_INVALID_OPERATION);
+  bool registered = false;
+  ForEachClient([&] { registered = registered || BufferCallbacksRegistered(); });
+  if (!registered) return Result(CUPTI_ERROR_INVALID_OPERATION);
   const bool forced = (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0;
   const uint64_t start_ns = NowNs();
   DeliverWork(false);
-  if (forced) EndAllGraphs();
-  FlushLanes(forced);
-  NoteOverhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start_ns, NowNs());
+  ForEachClient([&] {
+    if (forced) EndAllGraphs();
+    FlushLanes(forced);
+    NoteOverhead(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start_ns, NowNs());
+  });
   return CUPTI_SUCCESS;
 }
 
@@ -94,51 +128,59 @@ CUptiResult Flush(uint32_t flag) {
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete) {
   SIMCUPTI_ENTER();
+  SIMCUPTI_OLDER_FAMILY();
   if (request == nullptr || complete == nullptr) {
     return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
   }
-  simcupti::RegisterBufferCallbacks(request, complete);
+  simcupti::RegisterBufferCallbacks({.request = request, .complete = complete});
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
   SIMCUPTI_ENTER_WITH_DRIVER();
+  SIMCUPTI_OLDER_FAMILY();
   return simcupti::Switch(kind, true);
 }
 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   SIMCUPTI_ENTER_WITH_DRIVER();
+  SIMCUPTI_OLDER_FAMILY();
   return simcupti::Switch(kind, false);
 }
 
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
   SIMCUPTI_ENTER_WITH_DRIVER();
-  const CUptiResult result = simcupti::Switch(kind, true);
-  if (result == CUPTI_SUCCESS && simcupti::BufferCallbacksRegistered()) {
-    simcupti::RecordExisting(kind);
-  }
-  return result;
+  SIMCUPTI_OLDER_FAMILY();
+  return simcupti::SwitchAndDump(kind);
 }
 
 CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind) {
   SIMCUPTI_ENTER_WITH_DRIVER();
+  SIMCUPTI_OLDER_FAMILY();
   return simcupti::SwitchInContext(context, kind, true);
 }
 
 CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind) {
   SIMCUPTI_ENTER_WITH_DRIVER();
+  SIMCUPTI_OLDER_FAMILY();
   return simcupti::SwitchInContext(context, kind, false);
 }
 
+namespace simcupti::entry {
+
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId id, uint8_t enable) {
   SIMCUPTI_ENTER_WITH_DRIVER();
-  return simcupti::SwitchFunction(simcuda::ApiDomain::kDriver, id, enable != 0);
+  SIMCUPTI_OLDER_FAMILY();
+  return SwitchFunction(simcuda::ApiDomain::kDriver, id, enable != 0);
 }
 
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t enable) {
   SIMCUPTI_ENTER_WITH_DRIVER();
-  return simcupti::SwitchFunction(simcuda::ApiDomain::kRuntime, id, enable != 0);
+  SIMCUPTI_OLDER_FAMILY();
+  return SwitchFunction(simcuda::ApiDomain::kRuntime, id, enable != 0);
 }
+
+}  // namespace simcupti::entry
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag) {
   SIMCUPTI_ENTER_WITH_DRIVER();
@@ -151,11 +193,15 @@ CUptiResult cuptiActivityFlush(CUcontext, uint32_t, uint32_t flag) {
   return simcupti::Flush(flag);
 }
 
+namespace simcupti::entry {
+
 CUptiResult cuptiActivityFlushPeriod(uint32_t period_ms) {
   SIMCUPTI_ENTER_WITH_DRIVER();
-  simcupti::SetFlushPeriod(period_ms);
+  SetFlushPeriod(period_ms);
   return CUPTI_SUCCESS;
 }
+
+}  // namespace simcupti::entry
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc callback) {
   SIMCUPTI_ENTER();
@@ -167,21 +213,19 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc c
 
 CUptiResult cuptiFinalize() {
   SIMCUPTI_ENTER();
-  // Nothing new comes from here on ...
-  simcupti::ResetEnabledKinds();
-  simcupti::RemoveSubscriber();
+  // One of several must not take it away from the others.
+  if (simcupti::SubscribersOfNewerFamily() > 1) return CUPTI_SUCCESS;
+  // Nothing new comes from here on.
+  simcupti::ForEachClient([] {
+    simcupti::ResetEnabledKinds();
+    simcupti::RemoveSubscriber();
+  });
   simcupti::DetachFromDriver();
-  // ... and what was not flushed before is lost, as documented.
-  simcupti::ForgetGraphs();
-  simcupti::DiscardLanes();
-  simcupti::StopReturning();
-  simcupti::ForgetExternalCorrelations();
-  simcupti::ForgetNotedOverheads();
-  simcupti::ForgetOpenRanges();
-  simcupti::ForgetRecordedDevices();
-  simcupti::ResetAttributes();
-  simcupti::ResetThreadIdType();
-  simcupti::SetLatencyTimestamps(false);
+  simcupti::ForEachClient([] { simcupti::ForgetClient(); });
   simcupti::SetTimestampCallback(nullptr);
   return CUPTI_SUCCESS;
 }
+
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableDriverApi, 12, 5);
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableRuntimeApi, 12, 5);
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityFlushPeriod, 11, 1);

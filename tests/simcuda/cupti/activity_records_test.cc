@@ -332,6 +332,20 @@ TEST_F(ActivityRecords, MemoryThatIsAllocated) {
   EXPECT_EQ(record.streamId, CUPTI_INVALID_STREAM_ID) << "not an operation of a stream";
 }
 
+TEST_F(ActivityRecords, APoolOfMemory) {
+  Enable(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+  fake_driver::ChangeMemoryPool({simcuda::PoolChange::kTrimmed, 0x9000, 44, 512, 1024, 256, 0, 9});
+  const auto record = OnlyRecord<CUpti_ActivityMemoryPool3>(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+  EXPECT_EQ(record.memoryPoolOperationType, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED);
+  EXPECT_EQ(record.memoryPoolType, CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL);
+  EXPECT_EQ(record.address, 0x9000u);
+  EXPECT_EQ(record.timestamp, 44u);
+  EXPECT_EQ(record.utilizedSize, 512u);
+  EXPECT_EQ(record.releaseThreshold, 1024u);
+  EXPECT_EQ(record.minBytesToKeep, 256u);
+  EXPECT_EQ(record.correlationId, 9u);
+}
+
 simcuda::ResourceEvent Created(simcuda::Resource resource) {
   simcuda::ResourceEvent event{};
   event.resource = resource;

@@ -6,7 +6,7 @@
 
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/faults.h"
-#include "tests/simcuda/cupti/record_layout.h"
+#include "tests/simcuda/cupti/posed_version.h"
 
 namespace simcupti {
 namespace {
@@ -35,12 +35,13 @@ CUptiResult cuptiGetLastError() { return std::exchange(simcupti::last_error, CUP
 CUptiResult cuptiGetVersion(uint32_t* version) {
   SIMCUPTI_ENTER();
   if (version == nullptr) return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
-  *version = simcupti::CurrentLayout().api_version;
+  *version = simcupti::PosedVersion().api_version;
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiGetTimestamp(uint64_t* timestamp) {
   SIMCUPTI_ENTER();
+  SIMCUPTI_OLDER_FAMILY();
   if (timestamp == nullptr) return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
   *timestamp = simcupti::NowNs();
   return CUPTI_SUCCESS;

@@ -4,6 +4,8 @@
 
 #include <cupti_result.h>
 
+#include "tests/simcuda/cupti/client.h"
+
 namespace simcupti {
 
 // Keeps `result` for this thread's cuptiGetLastError, if it is an error, and returns it.
@@ -25,6 +27,13 @@ CUptiResult EnterWithDriver(const char* function);
   }                                                                                      \
   static_assert(true)
 #define SIMCUPTI_ENTER() SIMCUPTI_ENTER_WITH(Enter)
+// In a function of the older family, of those that act for whoever calls: the error if the newer
+// one is in use.
+#define SIMCUPTI_OLDER_FAMILY()                          \
+  if (simcupti::NewerFamilyInUse()) {                    \
+    return simcupti::Result(CUPTI_ERROR_NOT_COMPATIBLE); \
+  }                                                      \
+  static_assert(true)
 #define SIMCUPTI_ENTER_WITH_DRIVER() SIMCUPTI_ENTER_WITH(EnterWithDriver)
 
 #endif  // TESTS_SIMCUDA_CUPTI_API_ENTRY_H_

@@ -8,6 +8,7 @@
 #include "tests/simcuda/cupti/api_entry.h"
 #include "tests/simcuda/cupti/client_buffers.h"
 #include "tests/simcuda/cupti/device_records.h"
+#include "tests/simcuda/cupti/entry_point.h"
 #include "tests/simcuda/cupti/lane.h"
 
 namespace simcupti {
@@ -104,44 +105,56 @@ void ResetAttributes() {
   SetLanePerThread(true);
 }
 
-}  // namespace simcupti
-
-CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t* value_bytes,
-                                      void* value) {
-  SIMCUPTI_ENTER_WITH_DRIVER();
-  std::lock_guard lock(simcupti::AttributesMutex());
+CUptiResult GetAttribute(CUpti_ActivityAttribute attribute, size_t* value_bytes, void* value) {
+  std::lock_guard lock(AttributesMutex());
   size_t needed = 0;
-  const CUptiResult result = simcupti::Check(attribute, value_bytes, value, &needed);
-  if (result != CUPTI_SUCCESS) return simcupti::Result(result);
+  const CUptiResult result = Check(attribute, value_bytes, value, &needed);
+  if (result != CUPTI_SUCCESS) return result;
   *value_bytes = needed;
-  if (const size_t* size = simcupti::SizeAttribute(attribute)) {
+  if (const size_t* size = SizeAttribute(attribute)) {
     std::memcpy(value, size, needed);
   } else {
-    const uint8_t flag = simcupti::GetFlag(attribute);
+    const uint8_t flag = GetFlag(attribute);
     std::memcpy(value, &flag, needed);
   }
   return CUPTI_SUCCESS;
 }
 
-CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t* value_bytes,
-                                      void* value) {
-  SIMCUPTI_ENTER_WITH_DRIVER();
-  std::lock_guard lock(simcupti::AttributesMutex());
+CUptiResult SetAttribute(CUpti_ActivityAttribute attribute, const size_t* value_bytes,
+                         const void* value) {
+  std::lock_guard lock(AttributesMutex());
   size_t needed = 0;
-  const CUptiResult result = simcupti::Check(attribute, value_bytes, value, &needed);
-  if (result != CUPTI_SUCCESS) return simcupti::Result(result);
-  if (size_t* size = simcupti::SizeAttribute(attribute)) {
+  const CUptiResult result = Check(attribute, value_bytes, value, &needed);
+  if (result != CUPTI_SUCCESS) return result;
+  if (size_t* size = SizeAttribute(attribute)) {
     std::memcpy(size, value, needed);
   } else {
     uint8_t flag = 0;
     std::memcpy(&flag, value, needed);
-    simcupti::SetFlag(attribute, flag);
+    SetFlag(attribute, flag);
   }
   return CUPTI_SUCCESS;
 }
 
+}  // namespace simcupti
+
+CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attribute, size_t* value_bytes,
+                                      void* value) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  SIMCUPTI_OLDER_FAMILY();
+  return simcupti::Result(simcupti::GetAttribute(attribute, value_bytes, value));
+}
+
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, size_t* value_bytes,
+                                      void* value) {
+  SIMCUPTI_ENTER_WITH_DRIVER();
+  SIMCUPTI_OLDER_FAMILY();
+  return simcupti::Result(simcupti::SetAttribute(attribute, value_bytes, value));
+}
+
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable) {
   SIMCUPTI_ENTER_WITH_DRIVER();
+  SIMCUPTI_OLDER_FAMILY();
   simcupti::SetLatencyTimestamps(enable != 0);
   return CUPTI_SUCCESS;
 }
@@ -152,6 +165,8 @@ CUptiResult cuptiActivityEnableLaunchAttributes(uint8_t) {
   SIMCUPTI_ENTER_WITH_DRIVER();
   return CUPTI_SUCCESS;
 }
+
+namespace simcupti::entry {
 
 CUptiResult cuptiActivityEnableDeviceGraph(uint8_t) {
   SIMCUPTI_ENTER_WITH_DRIVER();
@@ -177,8 +192,16 @@ CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t) {
 
 CUptiResult cuptiActivityEnableHWTrace(uint8_t) {
   SIMCUPTI_ENTER_WITH_DRIVER();
-  return simcupti::Result(CUPTI_ERROR_NOT_SUPPORTED);
+  return Result(CUPTI_ERROR_NOT_SUPPORTED);
 }
+
+}  // namespace simcupti::entry
+
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableDeviceGraph, 12, 3);
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableAllocationSource, 12, 6);
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableAllSyncRecords, 12, 8);
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableHWTrace, 12, 8);
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiActivityEnableCudaEventDeviceTimestamps, 13, 0);
 
 CUptiResult cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig*,
                                                        uint32_t) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/faults.h"
 #include "tests/simcuda/cupti/overhead_records.h"
@@ -28,17 +29,45 @@ struct Waiting {
   Clock::time_point due;
 };
 
-std::atomic<CUpti_BuffersCallbackRequestFunc> request_callback{nullptr};
-std::atomic<CUpti_BuffersCallbackCompleteFunc> complete_callback{nullptr};
-std::atomic<bool> client_zeroes{false};
+struct ClientSettings {
+  std::mutex mutex;
+  BufferCallbacks callbacks;  // Guarded by mutex.
+  std::atomic<bool> zeroes{false};
+
+  BufferCallbacks Callbacks() {
+    std::lock_guard lock(mutex);
+    return callbacks;
+  }
+  void SetCallbacks(const BufferCallbacks& wanted) {
+    std::lock_guard lock(mutex);
+    callbacks = wanted;
+  }
+};
+
+// What CUPTI tells of a buffer to a subscriber's callback. No record layouts: they are for records
+// with chosen fields.
+struct CompletionInfo {
+  size_t struct_bytes = sizeof(CompletionInfo);
+  uint64_t thread_id = 0;
+  void** record_layouts = nullptr;
+  size_t record_layout_count = 0;
+};
+struct RequestInfo {
+  size_t struct_bytes = sizeof(RequestInfo);
+};
+
 // Inside a completion callback: waiting for deliveries would be waiting for oneself.
 thread_local bool completing = false;
 
 void Complete(std::unique_ptr<ClientBuffer> buffer) {
-  const auto callback = complete_callback.load(std::memory_order_acquire);
-  if (callback == nullptr) return;
+  const BufferCallbacks callbacks = OfClient<ClientSettings>().Callbacks();
   const bool outer = std::exchange(completing, true);
-  callback(nullptr, 0, buffer->data, buffer->bytes, buffer->used_bytes);
+  if (callbacks.complete_for_subscriber != nullptr) {
+    CompletionInfo info;
+    callbacks.complete_for_subscriber(buffer->data, buffer->bytes, buffer->used_bytes, &info);
+  } else if (callbacks.complete != nullptr) {
+    callbacks.complete(nullptr, 0, buffer->data, buffer->bytes, buffer->used_bytes);
+  }
   completing = outer;
 }
 
@@ -121,7 +150,10 @@ class Returns {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this, generation = generation_] { Loop(generation); });
+    thread_ = std::thread([this, generation = generation_, client = CurrentClient()] {
+      const ActingFor scope(client);
+      Loop(generation);
+    });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_setname_np(thread_.native_handle(), "cupti");
   }
@@ -174,31 +206,29 @@ class Returns {
   std::thread thread_;
 };
 
-Returns& GlobalReturns() {
-  static Returns* const returns = new Returns;
-  return *returns;
-}
+Returns& CurrentReturns() { return OfClient<Returns>(); }
 
 }  // namespace
 
-void RegisterBufferCallbacks(CUpti_BuffersCallbackRequestFunc request,
-                             CUpti_BuffersCallbackCompleteFunc complete) {
-  complete_callback.store(complete, std::memory_order_release);
-  request_callback.store(request, std::memory_order_release);
+void RegisterBufferCallbacks(const BufferCallbacks& callbacks) {
+  OfClient<ClientSettings>().SetCallbacks(callbacks);
 }
 
-bool BufferCallbacksRegistered() {
-  return request_callback.load(std::memory_order_acquire) != nullptr;
-}
+bool BufferCallbacksRegistered() { return OfClient<ClientSettings>().Callbacks().registered(); }
 
 std::unique_ptr<ClientBuffer> RequestClientBuffer(size_t record_bytes) {
-  const auto callback = request_callback.load(std::memory_order_acquire);
-  if (callback == nullptr) return nullptr;
+  const BufferCallbacks callbacks = OfClient<ClientSettings>().Callbacks();
+  if (!callbacks.registered()) return nullptr;
   uint8_t* data = nullptr;
   size_t bytes = 0;
   size_t max_records = 0;
   const uint64_t start_ns = NowNs();
-  callback(&data, &bytes, &max_records);
+  if (callbacks.request_for_subscriber != nullptr) {
+    RequestInfo info;
+    callbacks.request_for_subscriber(&data, &bytes, &max_records, &info);
+  } else {
+    callbacks.request(&data, &bytes, &max_records);
+  }
   NoteOverhead(CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, start_ns, NowNs());
   if (data == nullptr) return nullptr;
   auto buffer = std::make_unique<ClientBuffer>(ClientBuffer{data, bytes, max_records});
@@ -206,28 +236,33 @@ std::unique_ptr<ClientBuffer> RequestClientBuffer(size_t record_bytes) {
     ReturnLater(std::move(buffer));
     return nullptr;
   }
-  if (!client_zeroes.load(std::memory_order_relaxed)) std::memset(data, 0, bytes);
+  if (!ClientZeroesBuffers()) std::memset(data, 0, bytes);
   return buffer;
 }
 
-void ReturnLater(std::unique_ptr<ClientBuffer> buffer) { GlobalReturns().Later(std::move(buffer)); }
+void ReturnLater(std::unique_ptr<ClientBuffer> buffer) {
+  CurrentReturns().Later(std::move(buffer));
+}
 
 void ReturnNow(std::vector<std::unique_ptr<ClientBuffer>> buffers, bool forced) {
-  GlobalReturns().Now(std::move(buffers), forced);
+  CurrentReturns().Now(std::move(buffers), forced);
 }
 
 void SetFlushPeriod(uint32_t period_ms) {
-  GlobalReturns().SetPeriod(std::chrono::milliseconds(period_ms));
+  CurrentReturns().SetPeriod(std::chrono::milliseconds(period_ms));
 }
 
-void SetClientZeroesBuffers(bool zeroed) { client_zeroes.store(zeroed, std::memory_order_relaxed); }
-bool ClientZeroesBuffers() { return client_zeroes.load(std::memory_order_relaxed); }
+void SetClientZeroesBuffers(bool zeroed) {
+  OfClient<ClientSettings>().zeroes.store(zeroed, std::memory_order_relaxed);
+}
+bool ClientZeroesBuffers() {
+  return OfClient<ClientSettings>().zeroes.load(std::memory_order_relaxed);
+}
 
 void StopReturning() {
-  GlobalReturns().Stop();
-  request_callback.store(nullptr);
-  complete_callback.store(nullptr);
-  client_zeroes.store(false);
+  CurrentReturns().Stop();
+  OfClient<ClientSettings>().SetCallbacks({});
+  SetClientZeroesBuffers(false);
 }
 
 }  // namespace simcupti

@@ -1,4 +1,4 @@
-// The client's buffers: asked for when a record needs one, given back when they are done with.
+// A client's buffers: asked for when a record needs one, given back when they are done with.
 //
 // A buffer belongs to the client, who lends it between the two callbacks of
 // cuptiActivityRegisterCallbacks. Full buffers go back on a thread of this library's own, started
@@ -16,6 +16,8 @@
 #include <memory>
 #include <vector>
 
+#include "collector/cupti/per_subscriber_api.h"
+
 namespace simcupti {
 
 struct ClientBuffer {
@@ -31,8 +33,16 @@ struct ClientBuffer {
   }
 };
 
-void RegisterBufferCallbacks(CUpti_BuffersCallbackRequestFunc request,
-                             CUpti_BuffersCallbackCompleteFunc complete);
+// Of either family; the other's are nullptr.
+struct BufferCallbacks {
+  CUpti_BuffersCallbackRequestFunc request = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete = nullptr;
+  tp::collect::RequestBufferForSubscriber request_for_subscriber = nullptr;
+  tp::collect::CompleteBufferForSubscriber complete_for_subscriber = nullptr;
+
+  bool registered() const { return request != nullptr || request_for_subscriber != nullptr; }
+};
+void RegisterBufferCallbacks(const BufferCallbacks& callbacks);
 bool BufferCallbacksRegistered();
 
 // Asks the client, on this thread, for a buffer with room for a record of that size. nullptr if it

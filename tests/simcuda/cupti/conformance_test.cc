@@ -4,14 +4,14 @@
 #include <cupti.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <nvtx3/nvToolsExt.h>
 
 #include <array>
 #include <set>
 #include <vector>
 
-#include "tests/simcuda/cupti/fake_driver.h"
+#include "tests/simcuda/cupti/every_record.h"
 #include "tests/simcuda/cupti/real_library.h"
+#include "tests/simcuda/cupti/stride.h"
 #include "tests/simcuda/cupti/test_client.h"
 
 namespace {
@@ -32,59 +32,11 @@ class Conformance : public testing::Test {
   }
 };
 
-// Makes every kind of record that the simulated library can make.
-void MakeRecords() {
-  using simcuda::ApiDomain;
-  using simcuda::WorkKind;
-  fake_driver::Reset();
-  fake_driver::AddContext(1, 0);
-  fake_driver::AddStream(1, 13);
-  for (CUpti_ActivityKind kind :
-       {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_MEMCPY,
-        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
-        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-        CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
-        CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MARKER,
-        CUPTI_ACTIVITY_KIND_NAME}) {
-    ASSERT_EQ(cuptiActivityEnable(kind), CUPTI_SUCCESS);
-  }
-  for (CUpti_ActivityKind kind :
-       {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM}) {
-    ASSERT_EQ(cuptiActivityEnableAndDump(kind), CUPTI_SUCCESS);
-  }
-  ASSERT_EQ(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 1),
-            CUPTI_SUCCESS);
-  fake_driver::Call(ApiDomain::kRuntime, 3, [] { fake_driver::Call(ApiDomain::kDriver, 4); });
-  fake_driver::Synchronize({simcuda::SyncKind::kContextSynchronize, 1, 2, 3, 1, 7, 8});
-  fake_driver::ChangeMemory({});
-  test_client::BecomeNvtxTool();
-  nvtxNameOsThreadA(1, "first");
-  nvtxRangePushA("outer");
-  nvtxMarkA("here");
-  nvtxRangePop();
-  simcuda::ResourceEvent module{};
-  module.resource = simcuda::Resource::kModuleLoaded;
-  fake_driver::Change(module);
-  simcuda::DeviceWork work = fake_driver::Kernel(1);
-  for (WorkKind kind : {WorkKind::kKernel, WorkKind::kCopy, WorkKind::kPeerCopy, WorkKind::kFill}) {
-    work.kind = kind;
-    fake_driver::Complete(work);
-  }
-  ASSERT_EQ(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
-  ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_KERNEL), CUPTI_SUCCESS);
-  fake_driver::Complete(fake_driver::Kernel(2));
-  ASSERT_EQ(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE), CUPTI_SUCCESS);
-  simcuda::DeviceWork node = fake_driver::Kernel(3);
-  node.graph_id = 9;
-  fake_driver::Complete(node);
-  ASSERT_EQ(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
-}
-
 TEST_F(Conformance, TheRealParserFindsEveryRecordWhereTheSimulatedOneDoes) {
   auto* next_record = REAL(cuptiActivityGetNextRecord);
   ASSERT_NE(next_record, nullptr);
   test_client::Start();
-  MakeRecords();
+  MakeEveryRecord();
   std::set<int> kinds;
   for (const test_client::ReturnedBuffer& buffer : test_client::Returned()) {
     std::vector<const CUpti_Activity*> found;
@@ -106,30 +58,15 @@ TEST_F(Conformance, TheRealParserFindsEveryRecordWhereTheSimulatedOneDoes) {
                 CUPTI_ACTIVITY_KIND_NAME, CUPTI_ACTIVITY_KIND_MARKER, CUPTI_ACTIVITY_KIND_OVERHEAD,
                 CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MODULE, CUPTI_ACTIVITY_KIND_STREAM,
                 CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-                CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_GRAPH_TRACE}));
+                CUPTI_ACTIVITY_KIND_MEMORY2, CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+                CUPTI_ACTIVITY_KIND_GRAPH_TRACE}));
   ASSERT_EQ(cuptiFinalize(), CUPTI_SUCCESS);
-}
-
-// Where a parser goes from a record of this kind: the offset of the next one, or minus the error.
-int Step(decltype(cuptiActivityGetNextRecord)* next_record, int kind) {
-  alignas(8) std::array<uint8_t, 1024> buffer;
-  for (int offset = 8; offset < 512; offset += 8) {
-    for (size_t i = 0; i < buffer.size(); i += 4) {
-      *reinterpret_cast<uint32_t*>(&buffer[i]) = 0xFFFF;  // No kind.
-    }
-    *reinterpret_cast<int*>(&buffer[0]) = kind;
-    *reinterpret_cast<int*>(&buffer[static_cast<size_t>(offset)]) = CUPTI_ACTIVITY_KIND_RUNTIME;
-    CUpti_Activity* record = nullptr;
-    const CUptiResult first = next_record(buffer.data(), buffer.size(), &record);
-    if (first != CUPTI_SUCCESS) return -first;
-    if (next_record(buffer.data(), buffer.size(), &record) == CUPTI_SUCCESS) return offset;
-  }
-  return 0;
 }
 
 TEST_F(Conformance, EveryKindTakesAsManyBytesAsInTheRealLibrary) {
   for (int kind = 0; kind < CUPTI_ACTIVITY_KIND_COUNT + 8; ++kind) {
-    EXPECT_EQ(Step(cuptiActivityGetNextRecord, kind), Step(REAL(cuptiActivityGetNextRecord), kind))
+    EXPECT_EQ(Stride(cuptiActivityGetNextRecord, kind),
+              Stride(REAL(cuptiActivityGetNextRecord), kind))
         << "kind " << kind;
   }
 }

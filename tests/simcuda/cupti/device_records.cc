@@ -6,11 +6,13 @@
 #include <atomic>
 #include <limits>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
 #include "tests/simcuda/cupti/faults.h"
 #include "tests/simcuda/cupti/graph_trace.h"
 #include "tests/simcuda/cupti/lane.h"
+#include "tests/simcuda/cupti/posed_version.h"
 
 namespace simcupti {
 namespace {
@@ -18,7 +20,9 @@ namespace {
 using simcuda::DeviceWork;
 using simcuda::WorkKind;
 
-std::atomic<bool> latency_timestamps{false};
+struct Latency {
+  std::atomic<bool> timestamps{false};
+};
 
 // The simulated device has one channel for each engine and context.
 uint32_t ChannelId(const DeviceWork& work) {
@@ -47,6 +51,8 @@ Record Common(CUpti_ActivityKind kind, const DeviceWork& work) {
 CUpti_ActivityKernel10 Kernel(CUpti_ActivityKind kind, const DeviceWork& work) {
   auto record = Common<CUpti_ActivityKernel10>(kind, work);
   record.completed = record.end;
+  // Before 11.1 this is padding, which may hold anything.
+  if (!PosesSince({11, 1})) record.graphId = 0xEEEEEEEE;
   record.name = work.name;
   record.gridX = static_cast<int32_t>(work.grid_x);
   record.gridY = static_cast<int32_t>(work.grid_y);
@@ -69,7 +75,7 @@ CUpti_ActivityKernel10 Kernel(CUpti_ActivityKind kind, const DeviceWork& work) {
   record.clusterZ = work.cluster_z;
   record.launchType = work.cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
                                        : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
-  if (latency_timestamps.load(std::memory_order_relaxed)) {
+  if (OfClient<Latency>().timestamps.load(std::memory_order_relaxed)) {
     record.queued = ToRecordClock(work.queued_ns);
     record.submitted = ToRecordClock(work.submitted_ns);
   }
@@ -184,7 +190,7 @@ void RecordDeviceWork(const DeviceWork& work) {
 }
 
 void SetLatencyTimestamps(bool enabled) {
-  latency_timestamps.store(enabled, std::memory_order_relaxed);
+  OfClient<Latency>().timestamps.store(enabled, std::memory_order_relaxed);
 }
 
 bool KernelsAreSerialized(uint32_t context_id) {

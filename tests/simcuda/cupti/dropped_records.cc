@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tests/simcuda/cupti/api_entry.h"
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/driver_link.h"
 
 namespace simcupti {
@@ -18,28 +19,25 @@ struct Counts {
   std::map<std::pair<uint32_t, uint32_t>, size_t> by_stream;
 };
 
-Counts& GlobalCounts() {
-  static Counts* const counts = new Counts;
-  return *counts;
-}
+Counts& CurrentCounts() { return OfClient<Counts>(); }
 
 }  // namespace
 
 void CountDroppedRecord(uint32_t context_id, uint32_t stream_id) {
-  Counts& counts = GlobalCounts();
+  Counts& counts = CurrentCounts();
   std::lock_guard lock(counts.mutex);
   ++counts.all;
   if (context_id != 0) ++counts.by_stream[{context_id, stream_id}];
 }
 
 size_t TakeDroppedRecords() {
-  Counts& counts = GlobalCounts();
+  Counts& counts = CurrentCounts();
   std::lock_guard lock(counts.mutex);
   return std::exchange(counts.all, 0);
 }
 
 size_t TakeDroppedRecordsOf(uint32_t context_id, uint32_t stream_id) {
-  Counts& counts = GlobalCounts();
+  Counts& counts = CurrentCounts();
   std::lock_guard lock(counts.mutex);
   const auto node = counts.by_stream.extract({context_id, stream_id});
   return node.empty() ? 0 : node.mapped();
@@ -50,6 +48,7 @@ size_t TakeDroppedRecordsOf(uint32_t context_id, uint32_t stream_id) {
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream_id,
                                               size_t* dropped) {
   SIMCUPTI_ENTER();
+  SIMCUPTI_OLDER_FAMILY();
   if (dropped == nullptr) return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
   if (context == nullptr) {
     *dropped = simcupti::TakeDroppedRecords();

@@ -1,4 +1,4 @@
-// Counts the records that found no place.
+// Counts the records of a client that found no place.
 //
 // Threads: all functions may be called from any thread.
 #ifndef TESTS_SIMCUDA_CUPTI_DROPPED_RECORDS_H_
@@ -9,7 +9,7 @@
 
 namespace simcupti {
 
-// Counts one record for the whole process and, where the record has a context, for that context and
+// Counts one record for the client and, where the record has a context, for that context and
 // stream. Context id 0: none.
 void CountDroppedRecord(uint32_t context_id, uint32_t stream_id);
 

@@ -5,6 +5,8 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "tests/simcuda/cupti/client.h"
+
 namespace simcupti {
 namespace {
 
@@ -28,10 +30,7 @@ struct State {
   std::atomic<uint8_t> nothing{0};
 };
 
-State& GlobalState() {
-  static State* const state = new State;
-  return *state;
-}
+State& CurrentState() { return OfClient<State>(); }
 
 uint64_t Bit(CUpti_ActivityKind kind) { return uint64_t{1} << static_cast<unsigned>(kind); }
 
@@ -41,7 +40,7 @@ CUpti_ActivityKind KindOf(simcuda::ApiDomain domain) {
 }
 
 std::array<std::atomic<uint8_t>, kFunctions>& FlagsOfDomain(simcuda::ApiDomain domain) {
-  return GlobalState().api[domain == simcuda::ApiDomain::kRuntime ? 1 : 0];
+  return CurrentState().api[domain == simcuda::ApiDomain::kRuntime ? 1 : 0];
 }
 
 void SetFlag(std::atomic<uint8_t>& flags, ApiFlag flag, bool on) {
@@ -54,7 +53,7 @@ void SetFlag(std::atomic<uint8_t>& flags, ApiFlag flag, bool on) {
 
 // True, with the answer in `enabled`, if the context has a setting of its own.
 bool FindContextSetting(CUpti_ActivityKind kind, uint32_t context_id, bool* enabled) {
-  State& state = GlobalState();
+  State& state = CurrentState();
   if (!state.any_context_settings.load(std::memory_order_acquire)) return false;
   std::shared_lock lock(state.mutex);
   const auto found = state.contexts.find(context_id);
@@ -66,13 +65,15 @@ bool FindContextSetting(CUpti_ActivityKind kind, uint32_t context_id, bool* enab
 }  // namespace
 
 bool KindEnabled(CUpti_ActivityKind kind, uint32_t context_id) {
-  bool enabled = (GlobalState().kinds.load(std::memory_order_acquire) & Bit(kind)) != 0;
+  bool enabled = (CurrentState().kinds.load(std::memory_order_acquire) & Bit(kind)) != 0;
   FindContextSetting(kind, context_id, &enabled);
   return enabled;
 }
 
+bool AnyKindEnabled() { return CurrentState().kinds.load(std::memory_order_acquire) != 0; }
+
 void SetKindEnabled(CUpti_ActivityKind kind, bool enabled) {
-  State& state = GlobalState();
+  State& state = CurrentState();
   if (enabled) {
     state.kinds.fetch_or(Bit(kind));
   } else {
@@ -87,7 +88,7 @@ void SetKindEnabled(CUpti_ActivityKind kind, bool enabled) {
 }
 
 void SetKindEnabledInContext(CUpti_ActivityKind kind, uint32_t context_id, bool enabled) {
-  State& state = GlobalState();
+  State& state = CurrentState();
   std::unique_lock lock(state.mutex);
   ContextSettings& settings = state.contexts[context_id];
   settings.known |= Bit(kind);
@@ -96,7 +97,7 @@ void SetKindEnabledInContext(CUpti_ActivityKind kind, uint32_t context_id, bool 
 }
 
 std::atomic<uint8_t>& ApiFlags(simcuda::ApiDomain domain, uint32_t callback_id) {
-  if (callback_id >= kFunctions) return GlobalState().nothing;
+  if (callback_id >= kFunctions) return CurrentState().nothing;
   return FlagsOfDomain(domain)[callback_id];
 }
 
@@ -115,11 +116,11 @@ bool ApiCallRecorded(simcuda::ApiDomain domain, uint8_t flags, uint32_t context_
 }
 
 bool AnyContextSettings() {
-  return GlobalState().any_context_settings.load(std::memory_order_acquire);
+  return CurrentState().any_context_settings.load(std::memory_order_acquire);
 }
 
 void ResetEnabledKinds() {
-  State& state = GlobalState();
+  State& state = CurrentState();
   state.kinds.store(0);
   std::unique_lock lock(state.mutex);
   state.contexts.clear();

@@ -1,4 +1,4 @@
-// What the client wants recorded or called back: by kind, by kind and context, and by API function.
+// What a client wants recorded or called back: by kind, by kind and context, and by API function.
 //
 // The questions are asked at every API call and by every piece of device work, and cost an atomic
 // load where nothing is switched on. Threads: all functions may be called from any thread.
@@ -16,6 +16,7 @@ namespace simcupti {
 
 // By kind. Context id 0: no context.
 bool KindEnabled(CUpti_ActivityKind kind, uint32_t context_id);
+bool AnyKindEnabled();
 void SetKindEnabled(CUpti_ActivityKind kind, bool enabled);
 // Supersedes the setting for all contexts.
 void SetKindEnabledInContext(CUpti_ActivityKind kind, uint32_t context_id, bool enabled);
@@ -36,7 +37,7 @@ bool ApiCallRecorded(simcuda::ApiDomain domain, uint8_t flags, uint32_t context_
 // True if a context has settings of its own, so that flags of 0 do not settle the matter.
 bool AnyContextSettings();
 
-// Forgets everything.
+// Forgets everything that the client wanted.
 void ResetEnabledKinds();
 
 }  // namespace simcupti

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/simcuda/cupti/api_entry.h"
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
 #include "tests/simcuda/cupti/faults.h"
 #include "tests/simcuda/cupti/lane.h"
@@ -25,13 +26,16 @@ struct Stacks {
 };
 
 // Stacks of an earlier generation count as empty.
-std::atomic<uint64_t> generation{0};
+struct Generation {
+  std::atomic<uint64_t> number{0};
+};
 
 // nullptr while the thread ends.
 Stacks* StacksOfThisThread() {
   if (thread_is_ending) return nullptr;
-  static thread_local Stacks stacks;
-  const uint64_t current = generation.load(std::memory_order_relaxed);
+  static thread_local std::array<Stacks, kMostClients> of_clients;
+  Stacks& stacks = of_clients[static_cast<size_t>(CurrentClient())];
+  const uint64_t current = OfClient<Generation>().number.load(std::memory_order_relaxed);
   if (stacks.generation != current) {
     for (auto& stack : stacks.ids) stack.clear();
     stacks.generation = current;
@@ -62,27 +66,36 @@ void WriteExternalCorrelations(uint32_t correlation_id, uint32_t context_id, Lan
   }
 }
 
-void ForgetExternalCorrelations() { generation.fetch_add(1); }
+void ForgetExternalCorrelations() { OfClient<Generation>().number.fetch_add(1); }
+
+CUptiResult PushExternalCorrelation(CUpti_ExternalCorrelationKind kind, uint64_t id) {
+  if (!Valid(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (Stacks* stacks = StacksOfThisThread()) stacks->ids[kind].push_back(id);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult PopExternalCorrelation(CUpti_ExternalCorrelationKind kind, uint64_t* last_id) {
+  if (!Valid(kind)) return CUPTI_ERROR_INVALID_PARAMETER;
+  Stacks* stacks = StacksOfThisThread();
+  if (stacks == nullptr || stacks->ids[kind].empty()) return CUPTI_ERROR_QUEUE_EMPTY;
+  std::vector<uint64_t>& stack = stacks->ids[kind];
+  if (last_id != nullptr) *last_id = stack.back();
+  stack.pop_back();
+  return CUPTI_SUCCESS;
+}
 
 }  // namespace simcupti
 
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                    uint64_t id) {
   SIMCUPTI_ENTER_WITH_DRIVER();
-  if (!simcupti::Valid(kind)) return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
-  if (auto* stacks = simcupti::StacksOfThisThread()) stacks->ids[kind].push_back(id);
-  return CUPTI_SUCCESS;
+  SIMCUPTI_OLDER_FAMILY();
+  return simcupti::Result(simcupti::PushExternalCorrelation(kind, id));
 }
 
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                   uint64_t* last_id) {
   SIMCUPTI_ENTER_WITH_DRIVER();
-  if (!simcupti::Valid(kind)) return simcupti::Result(CUPTI_ERROR_INVALID_PARAMETER);
-  auto* stacks = simcupti::StacksOfThisThread();
-  if (stacks == nullptr || stacks->ids[kind].empty())
-    return simcupti::Result(CUPTI_ERROR_QUEUE_EMPTY);
-  auto& stack = stacks->ids[kind];
-  if (last_id != nullptr) *last_id = stack.back();
-  stack.pop_back();
-  return CUPTI_SUCCESS;
+  SIMCUPTI_OLDER_FAMILY();
+  return simcupti::Result(simcupti::PopExternalCorrelation(kind, last_id));
 }

@@ -3,6 +3,8 @@
 #ifndef TESTS_SIMCUDA_CUPTI_EXTERNAL_CORRELATION_H_
 #define TESTS_SIMCUDA_CUPTI_EXTERNAL_CORRELATION_H_
 
+#include <cupti.h>
+
 #include <cstdint>
 
 namespace simcupti {
@@ -14,6 +16,10 @@ class Lane;
 void WriteExternalCorrelations(uint32_t correlation_id, uint32_t context_id, Lane& lane);
 
 // Empties the stacks of all threads.
+// Of the calling thread; `last_id` may be nullptr.
+CUptiResult PushExternalCorrelation(CUpti_ExternalCorrelationKind kind, uint64_t id);
+CUptiResult PopExternalCorrelation(CUpti_ExternalCorrelationKind kind, uint64_t* last_id);
+
 void ForgetExternalCorrelations();
 
 }  // namespace simcupti

@@ -188,6 +188,10 @@ void ChangeMemory(const simcuda::MemoryEvent& event) {
   if (const simcuda::Observer* seen_by = observer.load()) seen_by->memory(event);
 }
 
+void ChangeMemoryPool(const simcuda::MemoryPoolEvent& event) {
+  if (const simcuda::Observer* seen_by = observer.load()) seen_by->memory_pool(event);
+}
+
 void CompleteWhenAsked(const simcuda::DeviceWork& work) {
   std::lock_guard lock(Current().mutex);
   Current().waiting.push_back(work);

@@ -45,6 +45,7 @@ void Complete(const simcuda::DeviceWork& work);
 void Synchronize(const simcuda::Synchronization& synchronization);
 void Change(const simcuda::ResourceEvent& event);
 void ChangeMemory(const simcuda::MemoryEvent& event);
+void ChangeMemoryPool(const simcuda::MemoryPoolEvent& event);
 
 // Tells of the work when the observer asks for what has completed.
 void CompleteWhenAsked(const simcuda::DeviceWork& work);

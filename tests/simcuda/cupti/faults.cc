@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace simcupti {
 namespace {
@@ -39,8 +40,14 @@ bool ParseError(std::string_view value, Faults* faults) {
 bool ParseEntry(std::string_view entry, Faults* faults) {
   const std::string_view name = TakeUntil(&entry, '=');
   if (name == "error") return ParseError(entry, faults);
-  if (name == "busy_subscriber" || name == "no_push") {
-    (name == "no_push" ? faults->no_push : faults->busy_subscriber) = true;
+  const std::pair<std::string_view, bool*> switches[] = {
+      {"busy_subscriber", &faults->busy_subscriber},
+      {"no_push", &faults->no_push},
+      {"old_driver", &faults->old_driver},
+  };
+  for (const auto& [switch_name, on] : switches) {
+    if (name != switch_name) continue;
+    *on = true;
     return entry.empty();
   }
   uint64_t number = 0;

@@ -6,6 +6,9 @@
 //   drop_every=N             every Nth record, of whatever kind, is dropped and counted as dropped
 //   late_buffers_ms=N        a full or flushed buffer reaches the client N milliseconds later;
 //                            a plain flush does not wait for it, a forced one hands over at once
+//   old_driver               the driver is too old for several subscribers: posing as 13.3 or
+//   later,
+//                            who asks to allow them is refused
 //   busy_subscriber          cuptiSubscribe answers that another tool is there
 //   error=FUNCTION:CODE      that function of the API returns CODE (a number) and does nothing
 //   error=FUNCTION:CODE:after=N   the same, after N calls that worked
@@ -49,6 +52,7 @@ struct Faults {
   EveryNth zero_kernel_end;
   uint64_t late_buffers_ms = 0;
   bool busy_subscriber = false;
+  bool old_driver = false;
   bool no_push = false;
 
   // The error that the caller must return, or CUPTI_SUCCESS.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tests/simcuda/cupti/api_entry.h"
+#include "tests/simcuda/cupti/entry_point.h"
 
 namespace simcupti {
 namespace {
@@ -64,17 +65,24 @@ CUgraphNode GraphNodeHandle(uint64_t id) {
 
 }  // namespace simcupti
 
+namespace simcupti::entry {
+
 CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t* id) {
   SIMCUPTI_ENTER();
-  return simcupti::GetId(simcupti::HandleOf::kGraph, graph, id);
+  return GetId(HandleOf::kGraph, graph, id);
 }
 
 CUptiResult cuptiGetGraphExecId(CUgraphExec exec, uint32_t* id) {
   SIMCUPTI_ENTER();
-  return simcupti::GetId(simcupti::HandleOf::kExec, exec, id);
+  return GetId(HandleOf::kExec, exec, id);
 }
+
+}  // namespace simcupti::entry
 
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id) {
   SIMCUPTI_ENTER();
   return simcupti::GetId(simcupti::HandleOf::kNode, node, id);
 }
+
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiGetGraphId, 11, 1);
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiGetGraphExecId, 12, 3);

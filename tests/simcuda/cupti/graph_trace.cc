@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/lane.h"
 
@@ -24,13 +25,10 @@ struct OpenLaunches {
   std::atomic<size_t> count{0};
 };
 
-OpenLaunches& GlobalLaunches() {
-  static OpenLaunches* const launches = new OpenLaunches;
-  return *launches;
-}
+OpenLaunches& CurrentLaunches() { return OfClient<OpenLaunches>(); }
 
 void EndGraphs(const std::function<bool(const Launch&)>& ended) {
-  OpenLaunches& launches = GlobalLaunches();
+  OpenLaunches& launches = CurrentLaunches();
   if (launches.count.load(std::memory_order_acquire) == 0) return;
   std::vector<Launch> records;
   {
@@ -55,7 +53,7 @@ void EndGraphs(const std::function<bool(const Launch&)>& ended) {
 
 void TraceGraphNode(const simcuda::DeviceWork& node) {
   EndGraphsBefore(node);
-  OpenLaunches& launches = GlobalLaunches();
+  OpenLaunches& launches = CurrentLaunches();
   std::lock_guard lock(launches.mutex);
   const auto [entry, first] = launches.by_correlation_id.try_emplace(node.correlation_id);
   launches.count.store(launches.by_correlation_id.size(), std::memory_order_release);
@@ -104,7 +102,7 @@ void EndAllGraphs() {
 }
 
 void ForgetGraphs() {
-  OpenLaunches& launches = GlobalLaunches();
+  OpenLaunches& launches = CurrentLaunches();
   std::lock_guard lock(launches.mutex);
   launches.by_correlation_id.clear();
   launches.count.store(0);

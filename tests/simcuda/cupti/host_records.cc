@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/device_description.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
@@ -18,7 +19,9 @@ using simcuda::ResourceEvent;
 // The legacy default stream's id in every context.
 constexpr uint16_t kNullStreamId = 7;
 
-std::atomic<bool> devices_recorded{false};
+struct Devices {
+  std::atomic<bool> recorded{false};
+};
 
 void WriteContext(const ResourceEvent& event) {
   CUpti_ActivityContext3 record{};
@@ -114,6 +117,27 @@ void RecordMemory(const simcuda::MemoryEvent& event) {
   record.contextId = event.context_id != 0 ? event.context_id : CUPTI_INVALID_CONTEXT_ID;
   record.streamId = event.async ? event.stream_id : CUPTI_INVALID_STREAM_ID;
   record.isAsync = event.async ? 1 : 0;
+  if (event.from_pool) {
+    record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  }
+  HostLane().Write(record);
+}
+
+void RecordMemoryPool(const simcuda::MemoryPoolEvent& event) {
+  if (!KindEnabled(CUPTI_ACTIVITY_KIND_MEMORY_POOL, 0)) return;
+  CUpti_ActivityMemoryPool3 record{};
+  record.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL;
+  record.memoryPoolOperationType = static_cast<CUpti_ActivityMemoryPoolOperationType>(event.change);
+  record.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+  record.correlationId = event.correlation_id;
+  record.processId = ProcessId();
+  record.deviceId = event.device_id;
+  record.minBytesToKeep = event.min_bytes_to_keep;
+  record.address = event.address;
+  record.size = event.used_bytes;  // The simulated device reserves nothing beyond that.
+  record.utilizedSize = event.used_bytes;
+  record.releaseThreshold = event.release_threshold;
+  record.timestamp = ToRecordClock(event.time_ns);
   HostLane().Write(record);
 }
 
@@ -137,12 +161,12 @@ void RecordResource(const ResourceEvent& event) {
 
 void RecordDevicesOnce() {
   if (!KindEnabled(CUPTI_ACTIVITY_KIND_DEVICE, 0)) return;
-  if (!devices_recorded.exchange(true)) WriteDevices();
+  if (!OfClient<Devices>().recorded.exchange(true)) WriteDevices();
 }
 
 void RecordExisting(CUpti_ActivityKind kind) {
   if (kind == CUPTI_ACTIVITY_KIND_DEVICE) {
-    devices_recorded.store(true);
+    OfClient<Devices>().recorded.store(true);
     WriteDevices();
     return;
   }
@@ -159,6 +183,6 @@ void RecordExisting(CUpti_ActivityKind kind) {
   driver->for_each_resource(visit, &kind);
 }
 
-void ForgetRecordedDevices() { devices_recorded.store(false); }
+void ForgetRecordedDevices() { OfClient<Devices>().recorded.store(false); }
 
 }  // namespace simcupti

@@ -14,6 +14,7 @@ namespace simcupti {
 void RecordApiCall(const simcuda::ApiCall& call);
 void RecordSynchronization(const simcuda::Synchronization& synchronization);
 void RecordMemory(const simcuda::MemoryEvent& event);
+void RecordMemoryPool(const simcuda::MemoryPoolEvent& event);
 // Contexts, streams and modules that are created.
 void RecordResource(const simcuda::ResourceEvent& event);
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
+#include <optional>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/dropped_records.h"
 #include "tests/simcuda/cupti/faults.h"
 
@@ -22,10 +23,7 @@ struct Lanes {
   std::atomic<bool> per_thread{true};
 };
 
-Lanes& GlobalLanes() {
-  static Lanes* const lanes = new Lanes;
-  return *lanes;
-}
+Lanes& CurrentLanes() { return OfClient<Lanes>(); }
 
 // Set when this thread's own variables are being destroyed: calls that come later share a lane.
 thread_local bool thread_is_ending = false;
@@ -33,7 +31,7 @@ thread_local bool thread_is_ending = false;
 struct OwnLane {
   std::shared_ptr<Lane> lane = std::make_shared<Lane>();
   OwnLane() {
-    Lanes& lanes = GlobalLanes();
+    Lanes& lanes = CurrentLanes();
     std::lock_guard lock(lanes.mutex);
     lanes.of_threads.push_back(lane);
   }
@@ -51,23 +49,22 @@ void Lane::RetireCurrent() {
   }
 }
 
-void Lane::WriteBytes(const void* record, size_t bytes, RecordOrigin origin,
-                      const WorkKey* running) {
+void Lane::WriteBytes(const PosedRecord& record, RecordOrigin origin, const WorkKey* running) {
   if (ActiveFaults().drop_record.Next()) {
     CountDroppedRecord(origin.context_id, origin.stream_id);
     return;
   }
   std::unique_lock lock(mutex_);
-  while (current_ == nullptr || !current_->HasRoom(bytes)) {
+  while (current_ == nullptr || !current_->HasRoom(record.bytes)) {
     RetireCurrent();
-    if (!spare_.empty() && spare_.back()->HasRoom(bytes)) {
+    if (!spare_.empty() && spare_.back()->HasRoom(record.bytes)) {
       current_ = std::move(spare_.back());
       spare_.pop_back();
       break;
     }
     const uint64_t generation = generation_;
     lock.unlock();
-    std::unique_ptr<ClientBuffer> fresh = RequestClientBuffer(bytes);
+    std::unique_ptr<ClientBuffer> fresh = RequestClientBuffer(record.bytes);
     if (fresh == nullptr) {
       CountDroppedRecord(origin.context_id, origin.stream_id);
       return;
@@ -82,17 +79,17 @@ void Lane::WriteBytes(const void* record, size_t bytes, RecordOrigin origin,
     }
   }
   ClientBuffer& buffer = *current_;
-  std::memcpy(buffer.data + buffer.used_bytes, record, bytes);
+  record.CopyTo(buffer.data + buffer.used_bytes);
   if (running != nullptr) {
     running_.emplace(*running, Place{&buffer, buffer.used_bytes});
     ++buffer.incomplete;
   }
-  buffer.used_bytes += bytes;
+  buffer.used_bytes += record.bytes;
   ++buffer.records;
   if (buffer.records == buffer.max_records) RetireCurrent();
 }
 
-bool Lane::FinishBytes(const WorkKey& key, const void* record, size_t bytes) {
+bool Lane::FinishBytes(const WorkKey& key, const PosedRecord& record) {
   std::lock_guard lock(mutex_);
   if (const auto given = given_away_running_.find(key); given != given_away_running_.end()) {
     given_away_running_.erase(given);
@@ -102,7 +99,7 @@ bool Lane::FinishBytes(const WorkKey& key, const void* record, size_t bytes) {
   if (found == running_.end()) return false;
   const Place place = found->second;
   running_.erase(found);
-  std::memcpy(place.buffer->data + place.offset, record, bytes);
+  record.CopyTo(place.buffer->data + place.offset);
   if (--place.buffer->incomplete > 0 || place.buffer == current_.get()) return true;
   const auto withheld = std::find_if(withheld_.begin(), withheld_.end(),
                                      [&](const auto& held) { return held.get() == place.buffer; });
@@ -142,20 +139,22 @@ bool Lane::Empty() {
 }
 
 Lane& HostLane() {
-  if (thread_is_ending || !LanePerThread()) return GlobalLanes().shared;
-  static thread_local OwnLane own;
-  return *own.lane;
+  if (thread_is_ending || !LanePerThread()) return CurrentLanes().shared;
+  static thread_local std::array<std::optional<OwnLane>, kMostClients> of_clients;
+  std::optional<OwnLane>& own = of_clients[static_cast<size_t>(CurrentClient())];
+  if (!own.has_value()) own.emplace();
+  return *own->lane;
 }
 
 void SetLanePerThread(bool per_thread) {
-  GlobalLanes().per_thread.store(per_thread, std::memory_order_relaxed);
+  CurrentLanes().per_thread.store(per_thread, std::memory_order_relaxed);
 }
-bool LanePerThread() { return GlobalLanes().per_thread.load(std::memory_order_relaxed); }
+bool LanePerThread() { return CurrentLanes().per_thread.load(std::memory_order_relaxed); }
 
-Lane& DeviceLane(uint32_t context_id) { return GlobalLanes().device[context_id % kDeviceLanes]; }
+Lane& DeviceLane(uint32_t context_id) { return CurrentLanes().device[context_id % kDeviceLanes]; }
 
 void FlushLanes(bool forced) {
-  Lanes& lanes = GlobalLanes();
+  Lanes& lanes = CurrentLanes();
   std::vector<std::shared_ptr<Lane>> of_threads;
   {
     std::lock_guard lock(lanes.mutex);
@@ -176,7 +175,7 @@ void FlushLanes(bool forced) {
 }
 
 void DiscardLanes() {
-  Lanes& lanes = GlobalLanes();
+  Lanes& lanes = CurrentLanes();
   std::lock_guard lock(lanes.mutex);
   for (const auto& lane : lanes.of_threads) lane->Discard();
   lanes.shared.Discard();

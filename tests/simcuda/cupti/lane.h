@@ -1,6 +1,7 @@
 // Where records are written: one client buffer after the other.
 //
-// Every thread that calls the API has a lane of its own, so that its records wait for nobody; work
+// The lanes of a client: every thread that calls the API has one, so that its records wait for
+// nobody; work
 // on devices goes to lanes that its context chooses. The records of a lane lie in its buffers in
 // the order in which they were written, and a record is written when what it tells of has ended.
 // Work that the driver reports as running takes its place at once and is filled in when it ends.
@@ -10,8 +11,10 @@
 #ifndef TESTS_SIMCUDA_CUPTI_LANE_H_
 #define TESTS_SIMCUDA_CUPTI_LANE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,23 +41,24 @@ struct WorkKey {
 
 class Lane {
  public:
-  // `record` is one of CUPTI's structs; as much of it is written as the layout in use has.
+  // `record` is one of CUPTI's structs; as much of it is written as the layout in use has, and
+  // zeroes where that has more.
   template <class Record>
   void Write(const Record& record, RecordOrigin origin = {}) {
-    WriteBytes(&record, RecordBytes(record.kind), origin, nullptr);
+    WriteBytes(Bytes(record), origin, nullptr);
   }
 
   // The same for work that still runs.
   template <class Record>
   void WriteRunning(const WorkKey& key, const Record& record, RecordOrigin origin) {
-    WriteBytes(&record, RecordBytes(record.kind), origin, &key);
+    WriteBytes(Bytes(record), origin, &key);
   }
 
   // Fills in what was written as running. False if nothing was. If a forced flush has given it away
   // unfinished, it does not come again.
   template <class Record>
   bool Finish(const WorkKey& key, const Record& record) {
-    return FinishBytes(key, &record, RecordBytes(record.kind));
+    return FinishBytes(key, Bytes(record));
   }
 
   // Moves out the buffers that a flush gives back: without `forced`, those that have no running
@@ -72,8 +76,24 @@ class Lane {
     size_t offset;
   };
 
-  void WriteBytes(const void* record, size_t bytes, RecordOrigin origin, const WorkKey* running);
-  bool FinishBytes(const WorkKey& key, const void* record, size_t bytes);
+  struct PosedRecord {
+    const void* struct_;
+    size_t struct_bytes;  // What is copied of it.
+    size_t bytes;
+
+    void CopyTo(uint8_t* target) const {
+      std::memcpy(target, struct_, struct_bytes);
+      std::memset(target + struct_bytes, 0, bytes - struct_bytes);
+    }
+  };
+  template <class Record>
+  static PosedRecord Bytes(const Record& record) {
+    const size_t bytes = RecordBytes(record.kind);
+    return {&record, std::min(bytes, sizeof record), bytes};
+  }
+
+  void WriteBytes(const PosedRecord& record, RecordOrigin origin, const WorkKey* running);
+  bool FinishBytes(const WorkKey& key, const PosedRecord& record);
   // Holding the lock: the current buffer is full.
   void RetireCurrent();
 

@@ -6,6 +6,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "tests/simcuda/cupti/api_entry.h"
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/nvtx_records.h"
 #include "tests/simcuda/cupti/nvtx_text.h"
 
@@ -38,21 +39,39 @@ const char* NameIn(const nvtxEventAttributes_t* attributes) {
 
 template <class Text>
 void DomainMark(nvtxDomainHandle_t domain, Text text) {
-  if (MarkersEnabled()) RecordMark(TextOf(domain), NameIn(text));
+  ForEachClient([&] {
+    if (MarkersEnabled()) RecordMark(TextOf(domain), NameIn(text));
+  });
 }
 template <class Text>
 int DomainPush(nvtxDomainHandle_t domain, Text text) {
-  return MarkersEnabled() ? RecordPush(TextOf(domain), NameIn(text)) : NVTX_NO_PUSH_POP_TRACKING;
+  int level = NVTX_NO_PUSH_POP_TRACKING;
+  ForEachClient([&] {
+    if (MarkersEnabled()) level = RecordPush(TextOf(domain), NameIn(text));
+  });
+  return level;
 }
 int DomainPop(nvtxDomainHandle_t domain) {
-  return MarkersEnabled() ? RecordPop(TextOf(domain)) : NVTX_NO_PUSH_POP_TRACKING;
+  int level = NVTX_NO_PUSH_POP_TRACKING;
+  ForEachClient([&] {
+    if (MarkersEnabled()) level = RecordPop(TextOf(domain));
+  });
+  return level;
 }
 template <class Text>
 nvtxRangeId_t DomainStart(nvtxDomainHandle_t domain, Text text) {
-  return MarkersEnabled() ? RecordStart(TextOf(domain), NameIn(text)) : 0;
+  uint32_t id = 0;
+  ForEachClient([&] {
+    if (!MarkersEnabled()) return;
+    if (id == 0) id = NewMarkerId();
+    RecordStart(id, TextOf(domain), NameIn(text));
+  });
+  return id;
 }
 void DomainEnd(nvtxDomainHandle_t, nvtxRangeId_t id) {
-  if (MarkersEnabled()) RecordEnd(id);
+  ForEachClient([&] {
+    if (MarkersEnabled()) RecordEnd(id);
+  });
 }
 
 template <class Text>
@@ -81,7 +100,9 @@ nvtxStringHandle_t RegisterString(nvtxDomainHandle_t, const Char* text) {
 
 template <auto kRecord, class Object, class Char>
 void Name(Object object, const Char* name) {
-  if (NamesEnabled()) kRecord(object, KeepText(name));
+  ForEachClient([&] {
+    if (NamesEnabled()) kRecord(object, KeepText(name));
+  });
 }
 
 struct Taken {

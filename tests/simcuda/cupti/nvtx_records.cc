@@ -2,11 +2,13 @@
 
 #include <cupti.h>
 
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
 #include "tests/simcuda/cupti/lane.h"
@@ -32,19 +34,19 @@ struct StartedRanges {
 };
 
 // Pushed ranges of an earlier generation count as closed.
-std::atomic<uint64_t> generation{0};
+struct PushGeneration {
+  std::atomic<uint64_t> number{0};
+};
 std::atomic<uint32_t> last_marker_id{0};
 
-StartedRanges& GlobalStartedRanges() {
-  static StartedRanges* const ranges = new StartedRanges;
-  return *ranges;
-}
+StartedRanges& CurrentStartedRanges() { return OfClient<StartedRanges>(); }
 
 // nullptr while the thread ends.
 std::vector<uint32_t>* PushedIds(const char* domain) {
   if (thread_is_ending) return nullptr;
-  static thread_local PushedRanges pushed;
-  const uint64_t current = generation.load(std::memory_order_relaxed);
+  static thread_local std::array<PushedRanges, kMostClients> of_clients;
+  PushedRanges& pushed = of_clients[static_cast<size_t>(CurrentClient())];
+  const uint64_t current = OfClient<PushGeneration>().number.load(std::memory_order_relaxed);
   if (pushed.generation != current) {
     pushed.ids_by_domain.clear();
     pushed.generation = current;
@@ -68,7 +70,7 @@ void WriteMarker(CUpti_ActivityFlag flag, uint32_t id, const char* domain, const
 
 // Returns the new marker's id.
 uint32_t WriteNewMarker(CUpti_ActivityFlag flag, const char* domain, const char* name) {
-  const uint32_t id = last_marker_id.fetch_add(1) + 1;
+  const uint32_t id = NewMarkerId();
   WriteMarker(flag, id, domain, name);
   return id;
 }
@@ -107,6 +109,7 @@ void* ContextOfStream(const simcuda::Driver& driver, void* stream) {
 }  // namespace
 
 bool MarkersEnabled() { return KindEnabled(CUPTI_ACTIVITY_KIND_MARKER, 0); }
+uint32_t NewMarkerId() { return last_marker_id.fetch_add(1) + 1; }
 bool NamesEnabled() { return KindEnabled(CUPTI_ACTIVITY_KIND_NAME, 0); }
 
 void RecordMark(const char* domain, const char* name) {
@@ -128,18 +131,17 @@ int RecordPop(const char* domain) {
   return static_cast<int>(pushed->size());
 }
 
-uint64_t RecordStart(const char* domain, const char* name) {
-  const uint32_t id = WriteNewMarker(CUPTI_ACTIVITY_FLAG_MARKER_START, domain, name);
-  StartedRanges& started = GlobalStartedRanges();
+void RecordStart(uint32_t id, const char* domain, const char* name) {
+  WriteMarker(CUPTI_ACTIVITY_FLAG_MARKER_START, id, domain, name);
+  StartedRanges& started = CurrentStartedRanges();
   std::lock_guard lock(started.mutex);
   started.domain_by_id.emplace(id, domain);
-  return id;
 }
 
 void RecordEnd(uint64_t id) {
   const char* domain = nullptr;
   {
-    StartedRanges& started = GlobalStartedRanges();
+    StartedRanges& started = CurrentStartedRanges();
     std::lock_guard lock(started.mutex);
     const auto found = started.domain_by_id.find(id);
     if (found == started.domain_by_id.end()) return;
@@ -188,8 +190,8 @@ void RecordStreamName(void* stream, const char* name) {
 }
 
 void ForgetOpenRanges() {
-  generation.fetch_add(1);
-  StartedRanges& started = GlobalStartedRanges();
+  OfClient<PushGeneration>().number.fetch_add(1);
+  StartedRanges& started = CurrentStartedRanges();
   std::lock_guard lock(started.mutex);
   started.domain_by_id.clear();
 }

@@ -15,6 +15,9 @@ namespace simcupti {
 bool MarkersEnabled();
 bool NamesEnabled();
 
+// Never 0, and never twice the same.
+uint32_t NewMarkerId();
+
 void RecordMark(const char* domain, const char* name);
 
 // Ranges of the calling thread. Both return the range's level, from 0 on; a pop without a push
@@ -22,9 +25,8 @@ void RecordMark(const char* domain, const char* name);
 int RecordPush(const char* domain, const char* name);
 int RecordPop(const char* domain);
 
-// Ranges that may end on another thread, by the id that the start returned, which is never 0. An
-// unknown id is ignored.
-uint64_t RecordStart(const char* domain, const char* name);
+// Ranges that may end on another thread, by their id. An unknown id is ignored.
+void RecordStart(uint32_t id, const char* domain, const char* name);
 void RecordEnd(uint64_t id);
 
 // Names of a thread (as the system numbers it), a device, a CUcontext and a CUstream. A context or

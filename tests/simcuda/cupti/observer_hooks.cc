@@ -2,6 +2,7 @@
 
 #include <cupti.h>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/device_records.h"
 #include "tests/simcuda/cupti/driver_link.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
@@ -24,9 +25,9 @@ bool IsSuccessfulInit(const simcuda::ApiCall& call) {
          call.cbid == CUPTI_DRIVER_TRACE_CBID_cuInit && call.result == CUDA_SUCCESS;
 }
 
-void ApiEnter(simcuda::ApiCall* call) {
+void EnterForClient(simcuda::ApiCall* call) {
   const uint8_t flags = FlagsOf(*call);
-  if ((flags == 0 && !AnyContextSettings()) || OwnCalls::Active()) return;
+  if (flags == 0 && !AnyContextSettings()) return;
   // The callback first: ids that it pushes hold for this call.
   if (flags & kApiEnterAndExitCalled) CallBackForApi(call, CUPTI_API_ENTER);
   if (ApiCallRecorded(call->domain, flags, call->context_id)) {
@@ -34,8 +35,7 @@ void ApiEnter(simcuda::ApiCall* call) {
   }
 }
 
-void ApiExit(simcuda::ApiCall* call) {
-  if (OwnCalls::Active()) return;
+void ExitForClient(simcuda::ApiCall* call) {
   if (call->symbol_name != nullptr && !call->nested && KernelsAreSerialized(call->context_id)) {
     DeliverWork(true);
   }
@@ -50,29 +50,48 @@ void ApiExit(simcuda::ApiCall* call) {
   if (ApiCallRecorded(call->domain, FlagsOf(*call), call->context_id)) RecordApiCall(*call);
 }
 
+void ApiEnter(simcuda::ApiCall* call) {
+  if (OwnCalls::Active()) return;
+  ForEachClient([&] { EnterForClient(call); });
+}
+
+void ApiExit(simcuda::ApiCall* call) {
+  if (OwnCalls::Active()) return;
+  ForEachClient([&] { ExitForClient(call); });
+}
+
 void DeviceWorkDone(const simcuda::DeviceWork& work) {
   const InDelivery in_delivery;
-  RecordDeviceWork(work);
+  ForEachClient([&] { RecordDeviceWork(work); });
 }
 
 void Synchronized(const simcuda::Synchronization& synchronization) {
-  EndGraphsBefore(synchronization);
-  RecordSynchronization(synchronization);
-  CallBackForSynchronization(synchronization);
+  ForEachClient([&] {
+    EndGraphsBefore(synchronization);
+    RecordSynchronization(synchronization);
+    CallBackForSynchronization(synchronization);
+  });
 }
 
 void ResourceChanged(const simcuda::ResourceEvent& event) {
-  RecordResource(event);
-  CallBackForResource(event);
+  ForEachClient([&] {
+    RecordResource(event);
+    CallBackForResource(event);
+  });
 }
 
-void MemoryChanged(const simcuda::MemoryEvent& event) { RecordMemory(event); }
+void MemoryChanged(const simcuda::MemoryEvent& event) {
+  ForEachClient([&] { RecordMemory(event); });
+}
+
+void MemoryPoolChanged(const simcuda::MemoryPoolEvent& event) { RecordMemoryPool(event); }
 
 }  // namespace
 
 const simcuda::Observer& ObserverHooks() {
-  static constexpr simcuda::Observer observer = {ApiEnter,     ApiExit,         DeviceWorkDone,
-                                                 Synchronized, ResourceChanged, MemoryChanged};
+  static constexpr simcuda::Observer observer = {ApiEnter,         ApiExit,         DeviceWorkDone,
+                                                 Synchronized,     ResourceChanged, MemoryChanged,
+                                                 MemoryPoolChanged};
   return observer;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/simcuda/cupti/client.h"
 #include "tests/simcuda/cupti/enabled_kinds.h"
 #include "tests/simcuda/cupti/lane.h"
 #include "tests/simcuda/cupti/thread_ids.h"
@@ -18,10 +19,7 @@ struct Noted {
   std::atomic<bool> any{false};
 };
 
-Noted& GlobalNoted() {
-  static Noted* const noted = new Noted;
-  return *noted;
-}
+Noted& CurrentNoted() { return OfClient<Noted>(); }
 
 }  // namespace
 
@@ -35,14 +33,14 @@ void NoteOverhead(CUpti_ActivityOverheadKind kind, uint64_t start_ns, uint64_t e
   record.objectId.pt.threadId = RecordedIdOfThisThread();
   record.start = start_ns;
   record.end = end_ns;
-  Noted& noted = GlobalNoted();
+  Noted& noted = CurrentNoted();
   std::lock_guard lock(noted.mutex);
   noted.records.push_back(record);
   noted.any.store(true, std::memory_order_release);
 }
 
 void WriteNotedOverheads(Lane& lane) {
-  Noted& noted = GlobalNoted();
+  Noted& noted = CurrentNoted();
   if (!noted.any.load(std::memory_order_acquire)) return;
   std::vector<CUpti_ActivityOverhead3> records;
   {
@@ -54,7 +52,7 @@ void WriteNotedOverheads(Lane& lane) {
 }
 
 void ForgetNotedOverheads() {
-  Noted& noted = GlobalNoted();
+  Noted& noted = CurrentNoted();
   std::lock_guard lock(noted.mutex);
   noted.records.clear();
   noted.any.store(false, std::memory_order_relaxed);

@@ -32,6 +32,8 @@ CUpti_CallbackId IdOf(Resource resource) {
       return CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED;
     case Resource::kGraphNodeCreated:
       return CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED;
+    case Resource::kGraphNodeCloned:
+      return CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
     case Resource::kGraphDestroyed:
       return CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING;
   }
@@ -48,6 +50,7 @@ CUpti_GraphData GraphData(const ResourceEvent& event) {
   data.graph = GraphHandle(event.graph_id);
   data.originalGraph = GraphHandle(event.original_graph_id);
   data.node = GraphNodeHandle(event.graph_node_id);
+  data.originalNode = GraphNodeHandle(event.original_graph_node_id);
   return data;
 }
 
@@ -92,6 +95,7 @@ void CallBackForResource(const ResourceEvent& event) {
     case Resource::kGraphCreated:
     case Resource::kGraphExecCreated:
     case Resource::kGraphNodeCreated:
+    case Resource::kGraphNodeCloned:
     case Resource::kGraphDestroyed:
       graph = GraphData(event);
       data.resourceDescriptor = &graph;

@@ -3,6 +3,7 @@
 #include <cupti_result.h>
 
 #include "tests/simcuda/cupti/api_entry.h"
+#include "tests/simcuda/cupti/entry_point.h"
 
 namespace {
 
@@ -80,9 +81,15 @@ CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
   return Tell(result, text);
 }
 
+namespace simcupti::entry {
+
 // The name again, as the real library has it for most codes. It knows no wrong number here.
 CUptiResult cuptiGetErrorMessage(CUptiResult result, const char** text) {
   SIMCUPTI_ENTER();
   const CUptiResult told = Tell(result, text);
   return text != nullptr ? CUPTI_SUCCESS : told;
 }
+
+}  // namespace simcupti::entry
+
+SIMCUPTI_ENTRY_POINT_SINCE(cuptiGetErrorMessage, 12, 2);

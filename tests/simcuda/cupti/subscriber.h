@@ -1,4 +1,4 @@
-// The one client that may have callbacks: at API calls, at the birth and death of resources, at
+// Who has subscribed, and their callbacks: at API calls, at the birth and death of resources, at
 // synchronizations.
 //
 // Threads: all functions may be called from any thread. A callback that is under way when its
@@ -19,7 +19,12 @@ void CallBackForApi(simcuda::ApiCall* call, CUpti_ApiCallbackSite site);
 bool CallbackEnabled(CUpti_CallbackDomain domain, CUpti_CallbackId id);
 void CallBack(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
-// Removes the subscriber and all that it enabled.
+// The client that a subscriber is; -1 if it is not there (any more).
+int ClientOf(CUpti_SubscriberHandle subscriber);
+int SubscribersOfNewerFamily();
+
+// Removes the current client's subscriber and all callbacks that it enabled; with one of the newer
+// family, the client too.
 void RemoveSubscriber();
 
 }  // namespace simcupti

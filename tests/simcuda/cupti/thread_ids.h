@@ -2,6 +2,8 @@
 #ifndef TESTS_SIMCUDA_CUPTI_THREAD_IDS_H_
 #define TESTS_SIMCUDA_CUPTI_THREAD_IDS_H_
 
+#include <cupti.h>
+
 #include <cstdint>
 
 namespace simcupti {
@@ -13,6 +15,9 @@ uint32_t ProcessId();
 uint32_t RecordedThreadId(uint64_t pthread_id, uint64_t system_thread_id);
 uint32_t RecordedIdOfThisThread();
 
+CUpti_ActivityThreadIdType ThreadIdType();
+// False for a type that is none.
+bool SetThreadIdType(CUpti_ActivityThreadIdType wanted);
 void ResetThreadIdType();
 
 }  // namespace simcupti

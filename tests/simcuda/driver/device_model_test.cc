@@ -32,6 +32,7 @@ struct Seen {
   std::vector<ApiCall> calls;
   std::vector<ResourceEvent> resources;
   std::vector<MemoryEvent> memory;
+  std::vector<MemoryPoolEvent> pools;
   std::vector<Synchronization> synchronizations;
 };
 Seen seen;
@@ -60,6 +61,10 @@ const Observer kObserver = {
       Lock lock(seen.mutex);
       seen.memory.push_back(event);
     },
+    [](const MemoryPoolEvent& event) {
+      Lock lock(seen.mutex);
+      seen.pools.push_back(event);
+    },
 };
 
 class DeviceModelTest : public testing::Test {
@@ -85,6 +90,7 @@ class DeviceModelTest : public testing::Test {
     Lock lock(seen.mutex);
     seen.resources.clear();
     seen.memory.clear();
+    seen.pools.clear();
   }
 
   CUstream NewStream(unsigned flags = CU_STREAM_NON_BLOCKING) {
@@ -364,6 +370,26 @@ size_t Undelivered() {
   Lock lock(model.mutex);
   for (const auto& queue : model.undelivered) total += queue->works.size();
   return total;
+}
+
+TEST_F(DeviceModelTest, PoolsThatAreMadeTrimmedAndEndedAreTold) {
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CUmemoryPool pool;
+  ASSERT_EQ(cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemPoolTrimTo(pool, 64), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemPoolDestroy(pool), CUDA_SUCCESS);
+  Lock lock(seen.mutex);
+  ASSERT_EQ(seen.pools.size(), 3u);
+  EXPECT_EQ(seen.pools[0].change, PoolChange::kCreated);
+  EXPECT_EQ(seen.pools[1].change, PoolChange::kTrimmed);
+  EXPECT_EQ(seen.pools[1].min_bytes_to_keep, 64u);
+  EXPECT_EQ(seen.pools[2].change, PoolChange::kDestroyed);
+  for (const MemoryPoolEvent& event : seen.pools) {
+    EXPECT_EQ(event.address, reinterpret_cast<uint64_t>(pool));
+    EXPECT_NE(event.correlation_id, 0u);
+  }
 }
 
 TEST_F(DeviceModelTest, NothingIsKeptWithoutAnObserver) {

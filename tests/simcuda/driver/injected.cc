@@ -16,6 +16,7 @@ const simcuda::Observer kObserver = {[](simcuda::ApiCall*) { ++calls; },
                                      nullptr,
                                      nullptr,
                                      nullptr,
+                                     nullptr,
                                      nullptr};
 
 }  // namespace

@@ -20,6 +20,7 @@ void ReportMemory(bool allocated, const Allocation& allocation, bool async, uint
   event.stream_id = stream_id;
   event.correlation_id = Thread().correlation_id();
   event.async = async;
+  event.from_pool = allocation.from_pool;
   Report(event);
 }
 
@@ -396,6 +397,24 @@ DRIVER_ENTRY(cuDeviceSetMemPool, (CUdevice dev, CUmemoryPool pool), (dev, pool))
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+void ReportPool(PoolChange change, CUmemoryPool pool, const Pool& found, size_t keep = 0) {
+  if (CurrentObserver() == nullptr) return;
+  MemoryPoolEvent event = {};
+  event.change = change;
+  event.address = reinterpret_cast<uint64_t>(pool);
+  event.time_ns = NowNs();
+  event.used_bytes = Memory::Instance().PoolBytes(static_cast<uint32_t>(found.device));
+  event.release_threshold = found.release_threshold;
+  event.min_bytes_to_keep = keep;
+  event.device_id = static_cast<uint32_t>(found.device);
+  event.correlation_id = Thread().correlation_id();
+  Report(event);
+}
+
+}  // namespace
+
 DRIVER_ENTRY(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps* poolProps),
              (pool, poolProps)) {
   if (pool == nullptr || poolProps == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -403,22 +422,30 @@ DRIVER_ENTRY(cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps* poolPr
   Pool made;
   made.device = poolProps->location.id;
   *pool = reinterpret_cast<CUmemoryPool>(Pools().Create(made));
+  ReportPool(PoolChange::kCreated, *pool, made);
   return CUDA_SUCCESS;
 }
 
 DRIVER_ENTRY(cuMemPoolDestroy, (CUmemoryPool pool), (pool)) {
   Pool* found = Pools().Get(pool);
   if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard<std::mutex> lock(Model::Instance().mutex);
-  if (CurrentPool(found->device, true) == pool) return CUDA_ERROR_INVALID_VALUE;
-  CUmemoryPool& current = CurrentPool(found->device, false);
-  if (current == pool) current = CurrentPool(found->device, true);
-  Pools().Destroy(found);
+  const Pool ended = *found;
+  {
+    std::lock_guard<std::mutex> lock(Model::Instance().mutex);
+    if (CurrentPool(found->device, true) == pool) return CUDA_ERROR_INVALID_VALUE;
+    CUmemoryPool& current = CurrentPool(found->device, false);
+    if (current == pool) current = CurrentPool(found->device, true);
+    Pools().Destroy(found);
+  }
+  ReportPool(PoolChange::kDestroyed, pool, ended);
   return CUDA_SUCCESS;
 }
 
 DRIVER_ENTRY(cuMemPoolTrimTo, (CUmemoryPool pool, size_t minBytesToKeep), (pool, minBytesToKeep)) {
-  return Pools().Get(pool) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  const Pool* found = Pools().Get(pool);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  ReportPool(PoolChange::kTrimmed, pool, *found, minBytesToKeep);
+  return CUDA_SUCCESS;
 }
 
 DRIVER_ENTRY(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, void* value),

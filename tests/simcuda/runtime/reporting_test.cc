@@ -46,6 +46,7 @@ const Observer kObserver = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
 };
 
 class ReportingTest : public testing::Test {
