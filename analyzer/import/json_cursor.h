@@ -68,8 +68,12 @@ class JsonCursor {
   bool ended() const { return failure_ == Failure::kEnded; }
   const char* at() const { return at_; }
 
-  // Enters an object: ReadKey gives its keys one after the other, each followed by a value.
-  bool EnterObject() { return Take('{'); }
+  // Enters an object: ReadKey gives its keys one after the other; each is followed by a value, which
+  // is to be read, or entered and read to its end.
+  bool EnterObject() {
+    needs_comma_ = false;
+    return Take('{');
+  }
   // False at the object's end, which is passed, and after a failure.
   bool ReadKey(JsonValue* key);
   JsonValue ReadValue();
@@ -102,6 +106,7 @@ class JsonCursor {
   const char* at_;
   const char* end_;
   Failure failure_ = Failure::kNone;
+  bool needs_comma_ = false;  // A value was read: another key needs a comma before it.
 };
 
 // What is called several times for each event is here to be inlined.
@@ -166,18 +171,21 @@ inline bool JsonCursor::ReadKey(JsonValue* key) {
   char next = Peek();
   // More commas than there should be do no harm.
   while (next == ',') {
+    needs_comma_ = false;
     ++at_;
     next = Peek();
   }
   if (!ok()) return false;
   if (next == '}') {
+    needs_comma_ = true;  // In the object around this one.
     ++at_;
     return false;
   }
-  if (next != '"') {
+  if (next != '"' || needs_comma_) {
     Fail(Failure::kBroken);
     return false;
   }
+  needs_comma_ = true;
   *key = ReadString();
   return ok() && Take(':');
 }

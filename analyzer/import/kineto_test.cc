@@ -184,9 +184,9 @@ TEST_F(KinetoTest, NamesOfAnyBytesSurvive) {
            {R"(pair \ud83d\ude00)", "pair \xF0\x9F\x98\x80"},
            {R"(half \ud83d x)", "half \xEF\xBF\xBD x"},
            {R"(half \ude00)", "half \xEF\xBF\xBD"},
-           {"bytes \xFF\xC3", "bytes \xEF\xBF\xBD\xEF\xBF\xBD"},
-           {"raw \x01 control", "raw \xEF\xBF\xBD control"},
-           {R"(unknown \q escape)", "unknown q escape"},
+           {"bytes \xFF\xC3", "bytes \xFF\xC3"},
+           {"raw \x01 control", "raw \x01 control"},
+           {R"(unknown \q escape)", R"(unknown \q escape)"},
            {long_name, long_name}}) {
     const WholeRecording recording = Events(Complete("cpu_op", written, "1", "2"));
     ASSERT_EQ(recording.spans.size(), 1u) << written;
@@ -208,9 +208,9 @@ TEST_F(KinetoTest, WhatCannotBeReadIsLeftOutAndTold) {
   for (const std::string& note : recording.notes) notes += note + "\n";
   EXPECT_EQ(notes,
             "6 elements could not be read: left out\n"
-            "1 events have no start or no duration: left out\n"
+            "1 event has no start or no duration: left out\n"
             "2 events have times that are no numbers or do not fit: left out\n"
-            "1 events are begins or ends (ph B and E), not complete ones: left out\n"
+            "1 event is a begin or end (ph B or E), not a complete one: left out\n"
             "events of categories that are no spans and no device work, left out: 1 mystery\n");
 }
 

@@ -39,7 +39,7 @@ std::string Describe(const StringTable& strings, const DeviceActivity& activity)
        {static_cast<uint64_t>(activity.start_ns), static_cast<uint64_t>(activity.end_ns),
         static_cast<uint64_t>(activity.device), static_cast<uint64_t>(activity.stream),
         activity.correlation, is_call ? activity.operation : 0,
-        static_cast<uint64_t>(activity.thread), static_cast<uint64_t>(activity.cbid),
+        is_call ? static_cast<uint64_t>(activity.thread) : 0, static_cast<uint64_t>(activity.cbid),
         activity.bytes, static_cast<uint64_t>(activity.copy_kind), activity.value}) {
     text += " " + std::to_string(number);
   }
