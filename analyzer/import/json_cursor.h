@@ -67,9 +67,11 @@ class JsonCursor {
   // It failed because the text ends.
   bool ended() const { return failure_ == Failure::kEnded; }
   const char* at() const { return at_; }
+  // Where the last string began: after a failure, what may have lost its closing quote.
+  const char* last_string() const { return last_string_; }
 
-  // Enters an object: ReadKey gives its keys one after the other; each is followed by a value, which
-  // is to be read, or entered and read to its end.
+  // Enters an object: ReadKey gives its keys one after the other; each is followed by a value,
+  // which is to be read, or entered and read to its end.
   bool EnterObject() {
     needs_comma_ = false;
     return Take('{');
@@ -105,6 +107,7 @@ class JsonCursor {
 
   const char* at_;
   const char* end_;
+  const char* last_string_ = at_;
   Failure failure_ = Failure::kNone;
   bool needs_comma_ = false;  // A value was read: another key needs a comma before it.
 };
@@ -149,6 +152,7 @@ inline constexpr std::array<bool, 256> kInWord = [] {
 }  // namespace json_internal
 
 inline JsonValue JsonCursor::ReadString() {
+  last_string_ = at_;
   const char* const begin = ++at_;
   bool escaped = false;
   while (true) {

@@ -270,6 +270,27 @@ TEST_F(KinetoTest, DamageAnywhereDoesNoHarm) {
   }
 }
 
+TEST_F(KinetoTest, BrokenEventsCostThemselvesAlone) {
+  constexpr int kEvents = 2000, kEachBroken = 20;
+  const std::string padding(1000, 'x');  // Several windows of the file.
+  for (const std::string broken :
+       {R"({"ph": "X", "cat": "cpu_op)", R"({"ph": "X", "cat" "cpu_op"})",
+        R"({"ph": "X", "cat": "cpu_op", "ts": 1, "dur": 1, "name": "a "quoted" name"})",
+        R"({"ph": "X", "args": {"a": 1)", R"({"ph": "X", "args": [}})", R"("ph": "X"})",
+        R"({"ph": X-, "dur": )", R"({)", R"({"name": "\"})"}) {
+    std::string events;
+    for (int i = 0; i < kEvents; ++i) {
+      if (i > 0) events += ",\n";
+      if (i % kEachBroken == kEachBroken / 2) events += broken + "},\n";
+      events += Complete("cpu_op", padding, "1", "2");
+    }
+    const WholeRecording recording = Events(events);
+    EXPECT_EQ(recording.spans.size(), size_t{kEvents}) << broken;
+    ASSERT_FALSE(recording.notes.empty()) << broken;
+    EXPECT_NE(recording.notes[0].find("could not be read: left out"), std::string::npos) << broken;
+  }
+}
+
 TEST_F(KinetoTest, NestingInJsonIsNoRecursion) {
   const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
   const WholeRecording recording =

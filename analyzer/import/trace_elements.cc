@@ -98,42 +98,50 @@ bool TraceElements::ReadValue() {
     position_ = filled_;
     if (filled_ - start > most_bytes_ && !skipped) {
       ++too_long_;
-      if (ResumeFrom(start + 1, filled_)) return false;
+      if (ReadAgainFrom(start + 1)) return false;
       skipped = true;
     }
     size_t keep = skipped ? filled_ : start;
-    if (!Refill(&keep)) {
-      if (!skipped && ResumeFrom(start + 1, filled_)) {
+    const bool is_refilled = Refill(&keep);
+    start = keep;
+    if (!is_refilled) {
+      if (!skipped && ReadAgainFrom(start + 1)) {
         ++without_end_;
         return false;
       }
       cut_off_ = true;
       return false;
     }
-    start = keep;
   }
 }
 
-bool TraceElements::ResumeFrom(size_t place, size_t end) {
-  if (state_ != State::kEvents) return false;
-  read_again_ += end - place;
-  if (read_again_ > kMostReadAgain) return false;
+bool TraceElements::ReadAgainFrom(size_t place) {
+  if (!ResumeFrom(place)) return false;
+  read_again_ += filled_ - position_;
+  return true;
+}
+
+bool TraceElements::ResumeFrom(size_t place) {
+  if (state_ != State::kEvents || read_again_ > kMostReadAgain) return false;
   const char* const begin = buffer_.data();
   const char* at = begin + place;
-  while ((at = static_cast<const char*>(
-              std::memchr(at, '{', static_cast<size_t>(begin + end - at)))) != nullptr) {
-    if (SeemsToBeginEvent(begin, at, begin + filled_)) {
+  const char* const end = begin + filled_;
+  while ((at = static_cast<const char*>(std::memchr(at, '{', static_cast<size_t>(end - at)))) !=
+         nullptr) {
+    if (SeemsToBeginEvent(begin, at, end)) {
       position_ = static_cast<size_t>(at - begin);
       return true;
     }
     ++at;
   }
+  read_again_ += filled_ - place;
   return false;
 }
 
 bool TraceElements::ReadEvent(TraceEventReader* reader, TraceEvent* event) {
   is_readable_ = false;
-  while (Peek() == '{') {
+  if (Peek() != '{') return ReadValue();
+  while (true) {
     const std::string_view window(buffer_.data() + position_, filled_ - position_);
     if (reader->Read(window, event)) {
       value_ = position_;
@@ -145,15 +153,19 @@ bool TraceElements::ReadEvent(TraceEventReader* reader, TraceEvent* event) {
     size_t keep = position_;
     if (!reader->ended() || window.size() > most_bytes_ || !Refill(&keep)) break;
   }
-  const size_t broken_at = reader->ended() ? 0 : reader->passed();
-  if (!ReadValue()) return false;
-  if (broken_at < value_bytes_) ResumeFrom(value_ + broken_at, value_ + value_bytes_);
-  return true;
+  // Behind a break brackets and quotes may be anything: what seems to begin an event says more.
+  value_ = position_;
+  value_bytes_ = 0;
+  if (!reader->ended() && ResumeFrom(position_ + 1 + reader->passed())) return true;
+  return ReadValue();
 }
 
 TraceElements::Kind TraceElements::End(std::string damage) {
   state_ = State::kEnd;
   if (damage_.empty()) damage_ = std::move(damage);
+  if (cut_off_ && read_again_ > kMostReadAgain) {
+    damage_ = "it is broken in too many places: the rest was left out";
+  }
   // How a gzipped file broke says more than where its text ends.
   if (!bytes_->damage().empty()) damage_ = bytes_->damage();
   value_ = value_bytes_ = 0;

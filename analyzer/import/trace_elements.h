@@ -59,15 +59,18 @@ class TraceElements {
  private:
   enum class State { kStart, kObject, kEvents, kEnd };
 
-  // Makes more bytes follow; keeps those from `keep` on. False at the end of the file.
+  // Makes more bytes follow; keeps those from `keep` on, which moves with them. False at the end of
+  // the file.
   bool Refill(size_t* keep);
   // The next byte that is no white space, or -1; does not pass it.
   int Peek();
   // Cuts out the value that begins here. False if the file ends in it, or it was skipped.
   bool ReadValue();
   bool ReadEvent(TraceEventReader* reader, TraceEvent* event);
-  // Goes to the next event that seems to begin in [place, end) of the buffer; false if none does.
-  bool ResumeFrom(size_t place, size_t end);
+  // Goes to the first event that seems to begin in the buffer behind `place`; false if none does.
+  bool ResumeFrom(size_t place);
+  // The same, in what was read already.
+  bool ReadAgainFrom(size_t place);
   Kind End(std::string damage = {});
 
   FileBytes* bytes_;
@@ -87,7 +90,7 @@ class TraceElements {
   uint64_t bytes_read_ = 0;
   uint64_t too_long_ = 0;
   uint64_t without_end_ = 0;
-  uint64_t read_again_ = 0;  // Bytes, by resuming inside of what was read already.
+  uint64_t read_again_ = 0;  // Bytes, to find events behind what is broken.
 };
 
 }  // namespace tp

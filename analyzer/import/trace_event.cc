@@ -141,7 +141,8 @@ bool TraceEventReader::Read(std::string_view json, TraceEvent* event) {
       event->duration = Scalar(value);
     }
   }
-  passed_ = static_cast<size_t>(cursor.at() - json.data());
+  const char* const passed = cursor.ok() ? cursor.at() : cursor.last_string();
+  passed_ = static_cast<size_t>(passed - json.data());
   ended_ = cursor.ended();
   return cursor.ok();
 }

@@ -45,9 +45,10 @@ class TraceEventReader {
   // is none, or does not end in it. The event's texts are good until the next call, and as long as
   // those of `json`. Strings may hold any bytes.
   bool Read(std::string_view json, TraceEvent* event);
-  // How far that came: to the object's end, or to where it failed,
+  // Of `json`, what the object takes; or what is surely read if it failed: behind that a quote may
+  // be missing.
   size_t passed() const { return passed_; }
-  // because the text ends in the object.
+  // It failed because the text ends in the object.
   bool ended() const { return ended_; }
 
  private:
