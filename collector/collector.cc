@@ -35,6 +35,8 @@ constexpr int64_t kBlockedNs = 2 * kMillisecond;
 constexpr int64_t kFlushNs = kSecond;
 // While CUPTI holds most of our buffers, mostly for threads that have ended.
 constexpr int64_t kScarceFlushNs = 50 * kMillisecond;
+// How long after a stop CUPTI is asked for records of work that still runs.
+constexpr int64_t kLongestDrainNs = 2000 * kMillisecond;
 // Before CUDA 12.9, CUPTI crashes when it asks for a buffer and gets none.
 constexpr uint32_t kFirstVersionThatTakesNoBuffer = 27;
 // Between tries to begin, while another profiler has CUPTI.
@@ -75,7 +77,7 @@ Collector::Collector(Options options)
       limits_(DivideMemory(options_.memory_bytes)),
       strings_(limits_.strings),
       queue_(limits_.batches),
-      operations_(&strings_, &encoder_, &uncorrelated_, limits_.open_operations),
+      operations_(&strings_, &encoder_, &uncorrelated_, &reopened_, limits_.open_operations),
       link_(&queue_, &strings_, {[this] { return MakeHello(); }, [this] { return MakeStatus(); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;
@@ -86,8 +88,10 @@ Collector::Collector(Options options)
 }
 
 bool Collector::Start() {
+  // The ranges that there were since we were loaded are in the threads' buffers.
+  if (!options_.dormant) BeginCapturedTime(options_.loaded_ns);
   if (options_.dormant) {
-    if (!options_.unannounced) Prepare();
+    reason_ = "waits for `tpctl start`";
   } else if (options_.unannounced) {
     // Whoever is announced has the time to come first.
     WaitToBegin("CUDA has not begun in this process, or another library was loaded for it");
@@ -159,7 +163,7 @@ void* Collector::Main(void* self) {
     // Out of memory, most likely: the program needs it more than we do.
     Log(LogLevel::kError, error.what());
     ThreadOperationsList::Close();
-    if (collector->capture_ != nullptr) collector->capture_->End();
+    if (collector->capture_ != nullptr) collector->capture_->Abandon();
     collector->link_.Abandon();
   }
   pthread_mutex_lock(&collector->finished_lock_);
@@ -171,45 +175,30 @@ void* Collector::Main(void* self) {
 
 void Collector::Run() {
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
-  auto own_thread = static_cast<uint32_t>(
-      cupti_.SetThreadIdType != nullptr ? static_cast<uintptr_t>(gettid()) : pthread_self());
-  if (activities_ != nullptr) activities_->set_own_thread(own_thread);
+  LeaveOwnCallsOut();
   if (capture_ != nullptr && capture_->active()) LookForAnother();
-  int64_t last_flush_ns = HostTimeNs();
-  int64_t next_status_ns = last_flush_ns + kFlushNs;
+  last_flush_ns_ = HostTimeNs();
+  int64_t next_status_ns = last_flush_ns_ + kFlushNs;
   while (phase_ == Phase::kRunning) {
     int64_t now_ns = HostTimeNs();
     bool status_due = now_ns >= next_status_ns;
-    if (capture_ != nullptr && capture_->active()) {
-      bool scarce = buffers_->scarce() && now_ns >= last_flush_ns + kScarceFlushNs;
-      std::string reason;
-      if (uint32_t error = capture_->TakeApplicationError(); error != 0) {
-        Disable("external correlation failed with CUPTI error " + std::to_string(error));
-      } else if (status_due || scarce) {
-        last_flush_ns = now_ns;
-        if (!capture_->Flush(/*forced=*/false, &reason)) {
-          Disable(std::move(reason));
-        } else if (status_due) {
-          activities_->set_own_thread(own_thread);
-          LookForAnother();
-        }
-      }
-    } else if (state_ == State::kWaiting && now_ns >= next_try_ns_) {
-      BeginCapture(/*anyway=*/false);
-    }
+    FlushCupti(now_ns, status_due);
+    if (state_ == State::kWaiting && now_ns >= next_try_ns_) BeginCapture(/*anyway=*/false);
     Collect();
-    if (capture_ != nullptr) capture_->LetGo();
+    // Records that still come after a stop are read with the subscription.
+    if (capture_ != nullptr && stopped_ns_ == 0) capture_->LetGo();
     Seal();
+    LookAfterStop(now_ns);
     if (status_due) next_status_ns = now_ns + kFlushNs;
     if (status_due || status_changed_) {
-      if (capture_ != nullptr) clock_ = capture_->ReadClock(kClockTries);
+      if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
       status_changed_ = false;
     }
     link_.Pump(now_ns);
     LogRefusal();
     ObeyDaemon();
-    if (buffers_ != nullptr && buffers_->ok()) buffers_->KeepReady();
+    if (state_ == State::kCapturing) buffers_->KeepReady();
     Sleep(link_.blocked() ? kBlockedNs : kTickNs);
   }
   SendRest();
@@ -248,11 +237,15 @@ void Collector::SendRangesAgain() {
 
 void Collector::CollectAll() {
   std::string reason;
-  if (capture_ != nullptr && !capture_->Flush(/*forced=*/false, &reason)) {
+  if (CuptiMayHoldRecords() && !capture_->Flush(/*forced=*/false, &reason)) {
     Disable(std::move(reason));
   }
   Collect();
   Seal();
+}
+
+bool Collector::CuptiMayHoldRecords() const {
+  return state_ == State::kCapturing || (capture_ != nullptr && !buffers_->all_free());
 }
 
 void Collector::SealIfLargeCallback(void* self) { static_cast<Collector*>(self)->SealIfLarge(); }
@@ -275,25 +268,102 @@ void Collector::ObeyDaemon() {
     link_.SendFlushDone(*token);
     link_.Pump(HostTimeNs());
   }
-  std::optional<bool> capture = link_.TakeCaptureRequest();
-  if (!capture.has_value()) return;
-  bool active = capture_ != nullptr && capture_->active();
-  if (*capture && !active) {
-    BeginCapture(/*anyway=*/true);
-  } else if (!*capture && (active || state_ == State::kWaiting)) {
-    if (active) {
-      CollectAll();
-      capture_->End();
-    }
-    waited_ns_ = WaitedNs();
-    waiting_since_ns_ = 0;
-    state_ = State::kDormant;
-    reason_ = "stopped";
-    status_changed_ = true;
+  if (std::optional<CaptureCommand> command = link_.TakeCaptureCommand(); command.has_value()) {
+    Obey(*command);
   }
 }
 
-// Finds CUPTI and makes what needs it. False, and nothing can be captured: the state says why.
+void Collector::Obey(const CaptureCommand& command) {
+  capture_token_ = command.token;
+  status_changed_ = true;
+  if (command.on && state_ != State::kCapturing) {
+    if (!is_wanted_) {
+      // What ended before is read now, and not told; what follows is told by its times.
+      operations_.Read(&SealIfLargeCallback, this);
+      BeginCapturedTime(HostTimeNs());
+    }
+    BeginCapture(/*anyway=*/true);
+    if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kFirstClockTries);
+  } else if (!command.on && is_wanted_) {
+    StopCapture();
+  }
+}
+
+void Collector::StopCapture() {
+  if (state_ == State::kCapturing) {
+    Collect();  // After it, it is known whose calls those of the open ranges are.
+    capture_->End();
+    stopped_ns_ = HostTimeNs();
+  }
+  EndCapturedTime();
+  waited_ns_ = WaitedNs();
+  waiting_since_ns_ = 0;
+  state_ = State::kDormant;
+  reason_ = "stopped by `tpctl stop`";
+  CollectAll();
+  LookAfterStop(HostTimeNs());
+}
+
+void Collector::BeginCapturedTime(int64_t start_ns) {
+  is_wanted_ = true;
+  operations_.BeginCapture(start_ns);
+  if (start_ns != options_.loaded_ns) {
+    lost_outside_ += ThreadOperationsList::lost() - lost_before_pause_;
+  }
+  if (recording_start_ns_ == 0) recording_start_ns_ = start_ns;
+}
+
+// After the last launch that is captured.
+void Collector::EndCapturedTime() {
+  is_wanted_ = false;
+  uncorrelated_.End(Capture::CuptiTimeNs());
+  operations_.EndCapture(HostTimeNs(), &SealIfLargeCallback, this);
+  lost_before_pause_ = ThreadOperationsList::lost();
+}
+
+void Collector::FlushCupti(int64_t now_ns, bool is_due) {
+  const bool is_capturing = state_ == State::kCapturing;
+  if (is_capturing) {
+    if (uint32_t error = capture_->TakeApplicationError(); error != 0) {
+      Disable("external correlation failed with CUPTI error " + std::to_string(error));
+      return;
+    }
+    const bool is_scarce = buffers_->scarce() && now_ns >= last_flush_ns_ + kScarceFlushNs;
+    if (!is_due && !is_scarce) return;
+  } else if (stopped_ns_ == 0) {
+    return;
+  }
+  last_flush_ns_ = now_ns;
+  std::string reason;
+  if (!capture_->Flush(/*forced=*/false, &reason)) {
+    Disable(std::move(reason));
+  } else if (is_capturing && is_due) {
+    LeaveOwnCallsOut();
+    LookForAnother();
+  }
+}
+
+// On the collector thread: its calls are not the program's.
+void Collector::LeaveOwnCallsOut() {
+  if (activities_ == nullptr) return;
+  activities_->set_own_thread(static_cast<uint32_t>(
+      cupti_.SetThreadIdType != nullptr ? static_cast<uintptr_t>(gettid()) : pthread_self()));
+}
+
+// After a stop CUPTI is asked until it has handed over what it held, or for so long: what then
+// still comes, comes when somebody asks for a table, capturing begins again or the process ends.
+void Collector::LookAfterStop(int64_t now_ns) {
+  if (stopped_ns_ == 0) return;
+  if (buffers_->all_free()) {
+    uncorrelated_.Forget();
+  } else if (now_ns - stopped_ns_ < kLongestDrainNs) {
+    return;
+  }
+  stopped_ns_ = 0;
+}
+
+// Finds CUPTI and makes what needs it: not before it is wanted, so that a dormant process does not
+// pay for it. False, and nothing can be captured: the state says why.
 bool Collector::Prepare() {
   if (capture_ != nullptr) return true;
   std::string reason;
@@ -311,8 +381,8 @@ bool Collector::Prepare() {
   }
   buffers_ = std::move(buffers);
   client_ = std::make_unique<CuptiClient>(&cupti_);
-  activities_ =
-      std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_, &uncorrelated_);
+  activities_ = std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_,
+                                                 &uncorrelated_, &reopened_);
   capture_ = std::make_unique<Capture>(client_.get(), buffers_.get(), options_.priority,
                                        options_.activities);
   link_.SendHello();  // It tells CUPTI's version.
@@ -332,6 +402,7 @@ void Collector::BeginCapture(bool anyway) {
       waiting_since_ns_ = 0;
       FollowActivities();
       uncorrelated_.Begin(Capture::CuptiTimeNs());
+      stopped_ns_ = 0;
       state_ = State::kCapturing;
       reason_.clear();
       status_changed_ = true;
@@ -384,7 +455,9 @@ void Collector::FollowActivities() {
 }
 
 void Collector::Disable(std::string reason) {
-  if (capture_ != nullptr) capture_->End();
+  if (capture_ != nullptr) capture_->Abandon();
+  if (state_ == State::kCapturing) uncorrelated_.End(Capture::CuptiTimeNs());
+  stopped_ns_ = 0;
   state_ = State::kDisabled;
   reason_ = std::move(reason);
   status_changed_ = true;
@@ -401,7 +474,7 @@ void Collector::LogRefusal() {
 // At the process's end: everything, also what is not complete.
 void Collector::SendRest() {
   std::string reason;
-  if (capture_ != nullptr) capture_->Flush(/*forced=*/true, &reason);
+  if (CuptiMayHoldRecords()) capture_->Flush(/*forced=*/true, &reason);
   Collect();
   operations_.CloseAll(HostTimeNs());
   Seal();
@@ -427,12 +500,16 @@ std::string Collector::MakeHello() {
   return EncodeHello(fields);
 }
 
+uint64_t Collector::LostRanges() const {
+  const uint64_t lost = is_wanted_ ? ThreadOperationsList::lost() : lost_before_pause_;
+  return lost - lost_outside_ + operations_.lost();
+}
+
 std::string Collector::MakeStatus() {
   StatusFields fields;
   fields.state = state_;
   fields.reason = reason_;
-  fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull,
-                           ThreadOperationsList::lost() + operations_.lost()});
+  fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull, LostRanges()});
   if (capture_ != nullptr) {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
                              capture_->dropped() + buffers_->swallowed()});
@@ -456,6 +533,8 @@ std::string Collector::MakeStatus() {
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.activities =
       ActivityWords(capture_ != nullptr ? capture_->collected() : options_.activities);
+  fields.capture_token = capture_token_;
+  fields.recording_start_ns = recording_start_ns_;
   fields.notes = options_.notes;
   if (capture_ != nullptr) {
     for (std::string& refusal : capture_->Refusals()) fields.notes.push_back(std::move(refusal));
@@ -471,6 +550,11 @@ std::string Collector::MakeStatus() {
                            std::to_string(taken_back_) +
                            " times): up to 3 s before that are "
                            "missing here, and what followed there");
+  }
+  if (operations_.cut() > 0) {
+    fields.notes.push_back(std::to_string(operations_.cut()) +
+                           " ranges were open when capturing began or stopped: they count with the "
+                           "part that was captured");
   }
   if (strings_.overflowed() > 0) {
     fields.notes.push_back("too many different names: " + std::to_string(strings_.overflowed()) +

@@ -25,6 +25,7 @@
 #include "collector/link/messages.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/operation_reader.h"
+#include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
 
 namespace tp::collect {
@@ -55,8 +56,9 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
-  // Begins to capture (on the calling thread: nothing that it launches after this is missed) and
-  // starts the collector thread. False if there can be no thread; nothing is left behind then.
+  // Begins to capture, unless dormant (on the calling thread: nothing that it launches after this
+  // is missed), and starts the collector thread. False if there can be no thread; nothing is left
+  // behind then.
   bool Start();
 
   // Sends what there is, says goodbye and ends the thread; returns after `deadline_ns` at the
@@ -80,6 +82,14 @@ class Collector {
   void SealIfLarge();
   void Seal();
   void ObeyDaemon();
+  void Obey(const CaptureCommand& command);
+  void StopCapture();
+  void BeginCapturedTime(int64_t start_ns);
+  void EndCapturedTime();
+  void FlushCupti(int64_t now_ns, bool is_due);
+  bool CuptiMayHoldRecords() const;
+  void LeaveOwnCallsOut();
+  void LookAfterStop(int64_t now_ns);
   void FollowActivities();
   bool Prepare();
   void BeginCapture(bool anyway);
@@ -92,6 +102,7 @@ class Collector {
   void Sleep(int64_t ns);
   std::string MakeHello();
   std::string MakeStatus();
+  uint64_t LostRanges() const;
   static void SealIfLargeCallback(void* collector);
 
   Options options_;
@@ -102,9 +113,10 @@ class Collector {
   BatchQueue queue_;
   uint64_t connections_ = 0;  // Of link_, when it was last looked at.
   UncorrelatedThreads uncorrelated_;
+  ReopenedRanges reopened_;
   OperationReader operations_;
   DaemonLink link_;
-  // What needs CUPTI: there is none before CUDA is there, and when it was not found.
+  // What needs CUPTI: there is none before capturing begins, and when it was not found.
   std::unique_ptr<CuptiClient> client_;
   std::unique_ptr<ActivityBuffers> buffers_;
   std::unique_ptr<ActivityReader> activities_;
@@ -113,6 +125,13 @@ class Collector {
   State state_ = State::kDormant;
   std::string reason_;
   bool status_changed_ = false;
+  bool is_wanted_ = false;          // Capturing, whatever comes of it: captured time goes on.
+  int64_t recording_start_ns_ = 0;  // Host clock: when it was first wanted; 0: not yet.
+  uint64_t capture_token_ = 0;      // Of the latest command.
+  int64_t stopped_ns_ = 0;     // Host clock: CUPTI may still hold records of the time until then.
+  uint64_t lost_outside_ = 0;  // Ranges that were lost outside of captured time,
+  uint64_t lost_before_pause_ = 0;  // and all that were lost when it last ended.
+  int64_t last_flush_ns_ = 0;
   int64_t next_try_ns_ = 0;       // While waiting to begin.
   int64_t waiting_since_ns_ = 0;  // 0: not waiting.
   int64_t waited_ns_ = 0;         // Before that.

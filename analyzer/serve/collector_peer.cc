@@ -26,12 +26,15 @@ absl::Status CollectorPeer::Take(std::string_view bytes) {
       return session_->Add(message->batch());
     case wire::FromCollector::kStatus:
       session_->Told(message->status());
+      if (message->status().capture_token() != 0) {
+        on_answer_(this, Command::kCapture, message->status().capture_token());
+      }
       return absl::OkStatus();
     case wire::FromCollector::kGoodbye:
       session_->Told(message->goodbye());
       return absl::OkStatus();
     case wire::FromCollector::kFlushDone:
-      on_flushed_(this, message->flush_done().token());
+      on_answer_(this, Command::kFlush, message->flush_done().token());
       return absl::OkStatus();
     case wire::FromCollector::kHello:
     case wire::FromCollector::MESSAGE_NOT_SET:
@@ -100,6 +103,13 @@ void CollectorPeer::Closed() {
 void CollectorPeer::Flush(uint64_t token) {
   wire::FromDaemon message;
   message.mutable_flush()->set_token(token);
+  connection_->Send(message);
+}
+
+void CollectorPeer::Capture(bool on, uint64_t token) {
+  wire::FromDaemon message;
+  message.mutable_capture()->set_on(on);
+  message.mutable_capture()->set_token(token);
   connection_->Send(message);
 }
 

@@ -17,17 +17,19 @@ namespace tp {
 
 class CollectorPeer {
  public:
-  // A collector has answered a Flush: all that it had is in its session.
-  using OnFlushed = std::function<void(CollectorPeer* peer, uint64_t token)>;
+  // What a collector answers to: a Flush (all that it had is in its session), or a Capture (its
+  // session knows the state that it led to).
+  enum class Command { kFlush, kCapture };
+  using OnAnswer = std::function<void(CollectorPeer* peer, Command command, uint64_t token)>;
 
   // All outlive the peer. `arena` holds one message at a time and is shared by the peers.
   CollectorPeer(Connection* connection, const Credentials& credentials, SessionStore* store,
-                google::protobuf::Arena* arena, OnFlushed on_flushed)
+                google::protobuf::Arena* arena, OnAnswer on_answer)
       : connection_(connection),
         credentials_(credentials),
         store_(store),
         arena_(arena),
-        on_flushed_(std::move(on_flushed)) {}
+        on_answer_(std::move(on_answer)) {}
 
   // An error ends the connection.
   absl::Status Take(std::string_view message);
@@ -38,6 +40,7 @@ class CollectorPeer {
   void Closed();
 
   void Flush(uint64_t token);
+  void Capture(bool on, uint64_t token);
   Session* session() const { return session_; }
 
  private:
@@ -48,7 +51,7 @@ class CollectorPeer {
   Credentials credentials_;
   SessionStore* store_;
   google::protobuf::Arena* arena_;
-  OnFlushed on_flushed_;
+  OnAnswer on_answer_;
   Session* session_ = nullptr;
   uint64_t acknowledged_ = 0;
 };

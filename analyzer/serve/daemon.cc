@@ -204,7 +204,9 @@ absl::Status Daemon::Greeted(uint64_t number, std::string_view greeting) {
     }
     peer.who = std::make_unique<CollectorPeer>(
         peer.connection.get(), peer.credentials, &store_, &arena_,
-        [this](CollectorPeer* collector, uint64_t token) { OnFlushed(collector, token); });
+        [this](CollectorPeer* collector, CollectorPeer::Command command, uint64_t token) {
+          OnAnswer(collector, command, token);
+        });
     return absl::OkStatus();
   }
   if (greeting == kToolGreeting) {
@@ -244,10 +246,11 @@ void Daemon::Closed(uint64_t number, const absl::Status& why) {
   ended_.push_back(std::move(peer));
 }
 
-void Daemon::OnFlushed(const CollectorPeer* collector, uint64_t token) {
+void Daemon::OnAnswer(const CollectorPeer* collector, CollectorPeer::Command command,
+                      uint64_t token) {
   for (const auto& [number, peer] : peers_) {
     if (auto* query = std::get_if<std::unique_ptr<QueryPeer>>(&peer->who)) {
-      (*query)->Flushed(collector, token);
+      (*query)->Answered(collector, command, token);
     }
   }
 }

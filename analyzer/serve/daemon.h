@@ -61,7 +61,7 @@ class Daemon {
   void Admit(FileDescriptor fd);
   absl::Status Greeted(uint64_t number, std::string_view greeting);
   void Closed(uint64_t number, const absl::Status& why);
-  void OnFlushed(const CollectorPeer* collector, uint64_t token);
+  void OnAnswer(const CollectorPeer* collector, CollectorPeer::Command command, uint64_t token);
   void OnCollectorClosed(const CollectorPeer* collector);
   void Tick();
   void Stop(std::string_view why);

@@ -11,9 +11,10 @@
 namespace tp {
 namespace {
 
-// A collector may get the questions of several tools: each has a number of its own.
+// A collector may get the questions of several tools: each has a number of its own, and one that a
+// later daemon gives is larger.
 uint64_t NextToken() {
-  static uint64_t last = 0;
+  static auto last = static_cast<uint64_t>(MonotonicNow());
   return ++last;
 }
 
@@ -47,7 +48,10 @@ absl::Status QueryPeer::Take(std::string_view message) {
       break;
     }
     case query::Request::kTable:
-      BeginTable(request.table());
+      BeginTable(request);
+      break;
+    case query::Request::kCapture:
+      BeginCaptures(request);
       break;
     case query::Request::kDaemon: {
       query::Response response;
@@ -78,49 +82,91 @@ void QueryPeer::Stop() {
   control_->stop();
 }
 
-void QueryPeer::BeginTable(const query::TableRequest& request) {
-  Waiting waiting{.request = request, .token = NextToken(), .collectors = {}, .timer = {}};
-  if (request.flush()) {
+void QueryPeer::BeginTable(const query::Request& request) {
+  Waiting waiting{.request = request,
+                  .command = CollectorPeer::Command::kFlush,
+                  .token = NextToken(),
+                  .collectors = {},
+                  .pids = {},
+                  .unanswered = {},
+                  .timer = {}};
+  if (request.table().flush()) {
     const absl::StatusOr<std::vector<const Session*>> concerned =
-        SessionsConcerned(*store_, credentials_, request.pid());
+        SessionsConcerned(*store_, credentials_, request.table().pid());
     if (concerned.ok()) {
       for (const Session* session : *concerned) {
-        if (!session->capturing()) continue;
+        // One that has stopped may still have something on its way.
+        if (!session->connected()) continue;
         session->peer()->Flush(waiting.token);
-        waiting.collectors.insert(session->peer());
+        waiting.collectors[session->peer()] = session->pid();
       }
     }
   }
-  waiting.timer = reactor_->After(kFlushWait, [this] { FinishTable(); });
+  Wait(std::move(waiting), kFlushWait);
+}
+
+void QueryPeer::BeginCaptures(const query::Request& request) {
+  const absl::StatusOr<std::vector<const Session*>> concerned =
+      SessionsToCapture(*store_, credentials_, request.capture());
+  if (!concerned.ok()) {
+    Answer(ErrorResponse(std::string(concerned.status().message())));
+    return;
+  }
+  Waiting waiting{.request = request,
+                  .command = CollectorPeer::Command::kCapture,
+                  .token = NextToken(),
+                  .collectors = {},
+                  .pids = {},
+                  .unanswered = {},
+                  .timer = {}};
+  for (const Session* session : *concerned) {
+    waiting.pids.push_back(session->pid());
+    waiting.unanswered.insert(session->pid());
+    if (!session->connected()) continue;
+    session->peer()->Capture(request.capture().on(), waiting.token);
+    waiting.collectors[session->peer()] = session->pid();
+  }
+  Wait(std::move(waiting), kCaptureWait);
+}
+
+void QueryPeer::Wait(Waiting waiting, absl::Duration longest) {
+  waiting.timer = reactor_->After(longest, [this] { Finish(); });
   waiting_ = std::move(waiting);
   if (waiting_->collectors.empty()) {
-    FinishTable();
+    Finish();
   } else {
     connection_->Pause();
   }
 }
 
-void QueryPeer::Flushed(const CollectorPeer* collector, uint64_t token) {
+void QueryPeer::Answered(const CollectorPeer* collector, CollectorPeer::Command command,
+                         uint64_t token) {
   // Tokens grow, and a collector that was asked twice may answer once, for the later: that covers
   // the earlier.
-  if (!waiting_.has_value() || waiting_->token > token) return;
+  if (!waiting_.has_value() || waiting_->command != command || waiting_->token > token) return;
+  if (const auto asked = waiting_->collectors.find(collector);
+      asked != waiting_->collectors.end()) {
+    waiting_->unanswered.erase(asked->second);
+  }
   CollectorClosed(collector);
 }
 
 void QueryPeer::CollectorClosed(const CollectorPeer* collector) {
   if (!waiting_.has_value() || waiting_->collectors.erase(collector) == 0) return;
-  if (waiting_->collectors.empty()) FinishTable();
+  if (waiting_->collectors.empty()) Finish();
 }
 
-void QueryPeer::FinishTable() {
+void QueryPeer::Finish() {
   const Waiting finished = *std::exchange(waiting_, std::nullopt);
   reactor_->Cancel(finished.timer);
-  std::vector<pid_t> late;
-  for (const CollectorPeer* collector : finished.collectors) {
-    if (collector->session() != nullptr) late.push_back(collector->session()->pid());
-  }
   connection_->Resume();
-  Answer(MakeTable(*store_, credentials_, finished.request, late, MonotonicNow()));
+  if (finished.command == CollectorPeer::Command::kCapture) {
+    Answer(MakeCaptures(*store_, credentials_, finished.pids, finished.unanswered));
+    return;
+  }
+  std::vector<pid_t> late;
+  for (const auto& [collector, pid] : finished.collectors) late.push_back(pid);
+  Answer(MakeTable(*store_, credentials_, finished.request.table(), late, MonotonicNow()));
 }
 
 void QueryPeer::Answer(const query::Response& response) {

@@ -1,16 +1,19 @@
 // The daemon's side of one tool's connection: takes its requests one after the other, and answers
 // each.
 //
-// A table that is to hold the latest events first asks the collectors concerned for them and waits
-// for their answers, for a bounded time, while everything else goes on.
+// A table that is to hold the latest events first asks the collectors concerned for them, and
+// capturing is begun and stopped by them: their answers are waited for, for a bounded time, while
+// everything else goes on.
 #ifndef ANALYZER_SERVE_QUERY_PEER_H_
 #define ANALYZER_SERVE_QUERY_PEER_H_
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "analyzer/serve/collector_peer.h"
@@ -24,6 +27,7 @@ namespace tp {
 class QueryPeer {
  public:
   static constexpr absl::Duration kFlushWait = absl::Milliseconds(300);
+  static constexpr absl::Duration kCaptureWait = absl::Seconds(3);
   // An answer beyond this is replaced by an error that says so.
   static constexpr size_t kMaxResponseBytes = size_t{64} << 20;
 
@@ -44,19 +48,25 @@ class QueryPeer {
   void Drained();
 
   // A collector has answered, or its connection has ended.
-  void Flushed(const CollectorPeer* collector, uint64_t token);
+  void Answered(const CollectorPeer* collector, CollectorPeer::Command command, uint64_t token);
   void CollectorClosed(const CollectorPeer* collector);
 
  private:
+  // For the collectors' answers to a table's or a capture's request.
   struct Waiting {
-    query::TableRequest request;
+    query::Request request;
+    CollectorPeer::Command command;
     uint64_t token;
-    std::set<const CollectorPeer*> collectors;
+    std::map<const CollectorPeer*, pid_t> collectors;  // That have not answered.
+    std::vector<pid_t> pids;                           // Captures: all that are concerned,
+    std::set<pid_t> unanswered;                        // and those that have not done it.
     Reactor::TimerId timer;
   };
 
-  void BeginTable(const query::TableRequest& request);
-  void FinishTable();
+  void BeginTable(const query::Request& request);
+  void BeginCaptures(const query::Request& request);
+  void Wait(Waiting waiting, absl::Duration longest);
+  void Finish();
   void Stop();
   void Answer(const query::Response& response);
 

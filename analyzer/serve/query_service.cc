@@ -6,55 +6,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "analyzer/present/notes.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/summarize/summary.h"
 
 namespace tp {
 namespace {
-
-constexpr size_t kMostNamed = 10;
 
 bool MaySee(const Credentials& asker, const Session& session) {
   return asker.uid == 0 || asker.uid == session.uid();
 }
 
 bool IsRunning(const query::Process& process) { return process.state() != query::GONE; }
-
-std::string StateWord(const query::Process& process) {
-  switch (process.state()) {
-    case query::DORMANT:
-      return "dormant";
-    case query::CAPTURING:
-      return "capturing";
-    case query::DISABLED:
-      return "disabled";
-    case query::WAITING:
-      return "waiting";
-    case query::DETACHED:
-      return "detached";
-    case query::GONE:
-      return "gone";
-    default:
-      return "state unknown";
-  }
-}
-
-std::string KnownProcesses(const query::Processes& known) {
-  if (known.processes().empty()) return "no process of yours has connected yet";
-  std::vector<std::string> names;
-  for (const query::Process& process : known.processes()) {
-    if (names.size() == kMostNamed) break;
-    names.push_back(absl::StrCat(
-        process.pid(), " (", process.command().substr(0, 40), ", ", StateWord(process),
-        ", last seen ", (known.now_ns() - process.last_seen_ns()) / 1'000'000'000, " s ago)"));
-  }
-  std::string text = "known: " + absl::StrJoin(names, ", ");
-  if (const size_t more = static_cast<size_t>(known.processes_size()) - names.size(); more > 0) {
-    absl::StrAppend(&text, " and ", more, " more");
-  }
-  return text;
-}
 
 void AddLosses(const std::vector<query::Process>& processes, query::Table* table) {
   std::map<std::pair<std::string, std::string>, uint64_t> sums;
@@ -161,6 +124,41 @@ absl::StatusOr<std::vector<const Session*>> SessionsConcerned(const SessionStore
                      KnownProcesses(DescribeProcesses(store, asker, MonotonicNow()))));
   }
   return concerned;
+}
+
+absl::StatusOr<std::vector<const Session*>> SessionsToCapture(
+    const SessionStore& store, const Credentials& asker, const query::CaptureRequest& request) {
+  std::vector<const Session*> sessions;
+  for (const int64_t pid : request.pids()) {
+    // 0 would mean all.
+    const absl::StatusOr<std::vector<const Session*>> concerned =
+        SessionsConcerned(store, asker, pid > 0 ? pid : -1);
+    if (!concerned.ok()) return concerned.status();
+    sessions.push_back(concerned->front());
+  }
+  if (request.pids().empty()) {
+    for (const auto& session : store.sessions()) {
+      if (MaySee(asker, *session) && !session->HasEnded()) sessions.push_back(session.get());
+    }
+    std::sort(sessions.begin(), sessions.end(),
+              [](const Session* left, const Session* right) { return left->pid() < right->pid(); });
+  }
+  return sessions;
+}
+
+query::Response MakeCaptures(const SessionStore& store, const Credentials& asker,
+                             const std::vector<pid_t>& pids, const std::set<pid_t>& unanswered) {
+  query::Response response;
+  query::Captures* captures = response.mutable_captures();
+  for (const pid_t pid : pids) {
+    const absl::StatusOr<std::vector<const Session*>> concerned =
+        SessionsConcerned(store, asker, pid);
+    if (!concerned.ok()) continue;  // Has ended and was let go in the meantime.
+    query::CaptureResult* result = captures->add_results();
+    *result->mutable_process() = concerned->front()->Describe();
+    result->set_answered(unanswered.count(pid) == 0);
+  }
+  return response;
 }
 
 query::Response MakeTable(const SessionStore& store, const Credentials& asker,

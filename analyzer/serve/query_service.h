@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,16 @@ query::Processes DescribeProcesses(const SessionStore& store, const Credentials&
 absl::StatusOr<std::vector<const Session*>> SessionsConcerned(const SessionStore& store,
                                                               const Credentials& asker,
                                                               int64_t pid);
+
+// The sessions that a request to begin or stop capturing is about. NotFound says which processes
+// there are.
+absl::StatusOr<std::vector<const Session*>> SessionsToCapture(const SessionStore& store,
+                                                              const Credentials& asker,
+                                                              const query::CaptureRequest& request);
+
+// What came of such a request; `unanswered`: those of which that is not known.
+query::Response MakeCaptures(const SessionStore& store, const Credentials& asker,
+                             const std::vector<pid_t>& pids, const std::set<pid_t>& unanswered);
 
 // `late`: processes that were asked for their latest events and have not answered in time.
 query::Response MakeTable(const SessionStore& store, const Credentials& asker,

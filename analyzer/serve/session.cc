@@ -107,6 +107,7 @@ void Session::Told(const wire::Status& status) {
   losses_.Told(status);
   clock_.Add(Reading(status.clock()));
   state_ = status.state();
+  if (status.recording_start_ns() > 0) summary_->SetRecordingStart(status.recording_start_ns());
   status_ = wire::Status();
   status_.set_reason(status.reason().substr(0, kMaxTextBytes));
   status_.set_collector_cpu_ns(status.collector_cpu_ns());

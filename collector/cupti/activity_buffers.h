@@ -75,6 +75,8 @@ class ActivityBuffers {
   // not ours any more. It counts against the bound for ever, since it may be held for ever.
   void GiveUpLent();
 
+  // None is in CUPTI's hands, and none waits to be read.
+  bool all_free() const { return in_use_.load(std::memory_order_relaxed) == 0; }
   // More than three quarters are in CUPTI's hands or wait to be read.
   bool scarce() const {
     return in_use_.load(std::memory_order_relaxed) > options_.limit_bytes / 4 * 3;

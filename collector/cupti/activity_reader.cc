@@ -71,11 +71,13 @@ std::string CompilationText(CUpti_ActivityJitEntryType entry,
 }  // namespace
 
 ActivityReader::ActivityReader(const CuptiClient* cupti, StringTable* strings,
-                               BatchEncoder* encoder, const UncorrelatedThreads* uncorrelated)
+                               BatchEncoder* encoder, const UncorrelatedThreads* uncorrelated,
+                               const ReopenedRanges* reopened)
     : cupti_(cupti),
       strings_(strings),
       encoder_(encoder),
       uncorrelated_(uncorrelated),
+      reopened_(reopened),
       kernel_names_(kKernelNameSlots) {}
 
 void ActivityReader::Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user) {
@@ -326,7 +328,8 @@ bool ActivityReader::ReadCorrelation(const ActivityRecord& record) {
   return true;
 }
 
-void ActivityReader::AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id) {
+void ActivityReader::AddLaunchOperation(uint32_t correlation_id, uint64_t range_id) {
+  const uint64_t operation_id = reopened_->OperationOf(range_id);
   // A runtime call and the driver call in it come with a record each.
   if (correlation_id == last_correlation_ && operation_id == last_operation_) return;
   last_correlation_ = correlation_id;

@@ -15,6 +15,7 @@
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
+#include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
 
 namespace tp::collect {
@@ -26,7 +27,7 @@ class ActivityReader {
  public:
   // All outlive the reader.
   ActivityReader(const CuptiClient* cupti, StringTable* strings, BatchEncoder* encoder,
-                 const UncorrelatedThreads* uncorrelated);
+                 const UncorrelatedThreads* uncorrelated, const ReopenedRanges* reopened);
 
   // Whether records of chatty calls are left out (see chatty_calls.h). Where CUPTI can leave them
   // out itself, none come.
@@ -63,7 +64,7 @@ class ActivityReader {
   bool ReadCompilation(const ActivityRecord& record);
   bool ReadCall(const ActivityRecord& record, EventKind kind, CUpti_CallbackDomain domain);
   bool ReadCorrelation(const ActivityRecord& record);
-  void AddLaunchOperation(uint32_t correlation_id, uint64_t operation_id);
+  void AddLaunchOperation(uint32_t correlation_id, uint64_t range_id);
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
 
@@ -71,6 +72,7 @@ class ActivityReader {
   StringTable* strings_;
   BatchEncoder* encoder_;
   const UncorrelatedThreads* uncorrelated_;
+  const ReopenedRanges* reopened_;
   std::vector<KernelName> kernel_names_;  // By the pointer's hash; checked against the text.
   std::vector<StringId> call_names_[2];   // Runtime, driver: by callback id; 0: not looked up yet.
   uint32_t last_correlation_ = 0;

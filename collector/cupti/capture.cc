@@ -95,6 +95,7 @@ Capture::Begun Capture::Begin(bool anyway, std::string* reason) {
   }
   calls_seen_ = calls_;
   silent_ = 0;
+  may_flush_ = true;
   active_.store(true, std::memory_order_release);
   static constexpr LaunchCorrelation kCorrelation = {&PushCorrelation, &PopCorrelation,
                                                      &CuptiTimeNs};
@@ -272,8 +273,13 @@ void Capture::LetGo() {
   if (letting_go_ > 0 && --letting_go_ == 0) cupti_->Unsubscribe();
 }
 
+void Capture::Abandon() {
+  Undo();
+  may_flush_ = false;
+}
+
 bool Capture::Flush(bool forced, std::string* reason) {
-  if (!active()) return true;
+  if (!may_flush_) return true;
   return Check(cupti_->FlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0),
                "cuptiActivityFlushAll", reason);
 }
@@ -313,6 +319,7 @@ void Capture::GiveWay(std::string* reason) {
   // Ids that threads have pushed would be tied to the other's records as well.
   static constexpr LaunchCorrelation kNoMore = {nullptr, &PopCorrelation, &CuptiTimeNs};
   active_.store(false, std::memory_order_release);
+  may_flush_ = false;
   ThreadOperationsList::SetLaunchCorrelation(&kNoMore);
   buffers_->GiveUpLent();
   enabled_ = 0;

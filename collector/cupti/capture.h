@@ -1,5 +1,5 @@
-// Switches CUPTI's collecting on and off. The first unexpected error undoes all that was switched
-// on; the reason is kept for the user, and the program goes on.
+// Switches CUPTI's collecting on and off, as often as may be. The first unexpected error undoes all
+// that was switched on; the reason is kept for the user, and the program goes on.
 //
 // CUPTI has one subscriber and one pair of buffer callbacks for the whole process, and another
 // profiler may want them. There is no way to be told that it does. By default it comes first:
@@ -49,8 +49,10 @@ class Capture {
   // Switches the activities on. If it cannot, nothing is left on, and `reason` says why in one
   // line. `anyway`: also when it is not known that the profiler to which we gave way is done.
   Begun Begin(bool anyway, std::string* reason);
-  // Switches all off.
+  // Switches all off. What CUPTI has collected still comes, with the flushes that follow.
   void End();
+  // After an error: the same, and nothing more is asked of CUPTI.
+  void Abandon();
   // To be called now and then, after filled buffers have been read: some time after End it gives
   // back what is then needed no more.
   void LetGo();
@@ -139,6 +141,7 @@ class Capture {
   bool chatty_calls_come_ = false;
   GraphNodeLog graph_nodes_;
   std::atomic<bool> active_{false};
+  bool may_flush_ = false;  // CUPTI may hold records for us.
   std::atomic<uint64_t> dropped_{0};
   std::atomic<uint32_t> application_error_{0};
 

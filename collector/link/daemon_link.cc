@@ -25,6 +25,7 @@ namespace {
 // Field numbers of proto/wire.proto's FromCollector and FromDaemon.
 constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6;
 constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4;
+constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2;
 constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4, kWelcomeLastSequence = 5;
 
 constexpr std::string_view kMagic = "TPC1";
@@ -117,8 +118,8 @@ std::optional<uint64_t> DaemonLink::TakeFlushRequest() {
   return std::exchange(flush_request_, std::nullopt);
 }
 
-std::optional<bool> DaemonLink::TakeCaptureRequest() {
-  return std::exchange(capture_request_, std::nullopt);
+std::optional<CaptureCommand> DaemonLink::TakeCaptureCommand() {
+  return std::exchange(capture_command_, std::nullopt);
 }
 
 void DaemonLink::Abandon() {
@@ -257,7 +258,8 @@ void DaemonLink::Handle(std::string_view message) {
         flush_request_ = VarintIn(content, 1);
         break;
       case kCapture:
-        capture_request_ = VarintIn(content, 1) != 0;
+        capture_command_ = {.on = VarintIn(content, kCaptureOn) != 0,
+                            .token = VarintIn(content, kCaptureToken)};
         break;
       default:
         break;  // Of a newer daemon.

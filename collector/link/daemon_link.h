@@ -18,6 +18,12 @@ namespace tp::collect {
 
 enum class GoodbyeReason : uint8_t { kExit = 1, kDetached = 2 };
 
+// wire.proto's Capture.
+struct CaptureCommand {
+  bool on = false;
+  uint64_t token = 0;
+};
+
 // Never blocks; all work is done in Pump. Not thread-safe: the collector thread's own.
 class DaemonLink {
  public:
@@ -54,7 +60,7 @@ class DaemonLink {
 
   // Commands that have come since the last call.
   std::optional<uint64_t> TakeFlushRequest();
-  std::optional<bool> TakeCaptureRequest();
+  std::optional<CaptureCommand> TakeCaptureCommand();
 
   bool connected() const { return fd_ >= 0; }
   // More could be written at once, but the socket is full.
@@ -97,7 +103,7 @@ class DaemonLink {
   std::optional<GoodbyeReason> goodbye_;
   bool blocked_ = false;
   std::optional<uint64_t> flush_request_;
-  std::optional<bool> capture_request_;
+  std::optional<CaptureCommand> capture_command_;
   std::string refusal_;
   uint64_t connections_ = 0;
 };

@@ -130,6 +130,8 @@ std::string EncodeStatus(const StatusFields& fields) {
   writer.add_uint64(7, fields.memory_bytes);
   for (const std::string& note : fields.notes) writer.add_bytes(8, note);
   for (const std::string& activity : fields.activities) writer.add_string(9, activity);
+  writer.add_uint64(10, fields.capture_token);
+  writer.add_int64(12, fields.recording_start_ns);
   return content;
 }
 

@@ -44,6 +44,8 @@ struct StatusFields {
   uint64_t memory_bytes = 0;
   std::vector<std::string> notes;
   std::vector<std::string> activities;
+  uint64_t capture_token = 0;
+  int64_t recording_start_ns = 0;
 };
 
 std::string EncodeStatus(const StatusFields& fields);

@@ -15,6 +15,31 @@ constexpr int kMostRounds = 3;
 
 }  // namespace
 
+void OperationReader::BeginCapture(int64_t start_ns) {
+  captured_from_ns_ = start_ns;
+  captured_until_ns_ = INT64_MAX;
+  reopened_->Clear();
+  ForEachOpen([this](Open& open) { Reopen(open); });
+}
+
+void OperationReader::EndCapture(int64_t end_ns, void (*batch_full)(void*), void* user) {
+  // Before reading: what happened after it does not count.
+  captured_until_ns_ = end_ns;
+  Read(batch_full, user);
+  ForEachOpen([&](Open& open) {
+    Tell(open, INT64_MAX);
+    batch_full(user);
+  });
+}
+
+template <typename Visit>
+void OperationReader::ForEachOpen(Visit&& visit) {
+  for (auto& [serial, thread] : threads_) {
+    for (Open& open : thread.stack) visit(open);
+  }
+  for (auto& [id, open] : asynchronous_) visit(open);
+}
+
 void OperationReader::Read(void (*batch_full)(void*), void* user) {
   ThreadOperationsList::ForEach([&](ThreadOperations& thread) {
     bool ended = thread.ended();
@@ -47,18 +72,19 @@ void OperationReader::Read(void (*batch_full)(void*), void* user) {
 uint64_t OperationReader::Innermost(uint64_t serial) const {
   auto found = threads_.find(serial);
   if (found == threads_.end() || found->second.stack.empty()) return 0;
-  return found->second.stack.back().operation.id;
+  return found->second.stack.back().id;
 }
 
 void OperationReader::SendOpen() {
+  if (!capturing()) return;
   auto send = [this](Open& open) {
-    if (!open.sent) encoder_->AddOpened(open.operation);
-    open.sent = true;
+    if (open.told == Told::kNothing) encoder_->AddOpened(open.operation);
+    open.told = Told::kBegin;
   };
   for (auto& [serial, thread] : threads_) {
     // Those below one that was sent were sent with it.
     size_t first = thread.stack.size();
-    while (first > 0 && !thread.stack[first - 1].sent) --first;
+    while (first > 0 && thread.stack[first - 1].told == Told::kNothing) --first;
     for (size_t i = first; i < thread.stack.size(); ++i) send(thread.stack[i]);
   }
   for (auto& [id, open] : asynchronous_) send(open);
@@ -66,7 +92,7 @@ void OperationReader::SendOpen() {
 
 void OperationReader::SendOpenAgain() {
   const auto send = [this](const Open& open) {
-    if (open.sent) encoder_->AddReopened(open.operation);
+    if (open.told == Told::kBegin) encoder_->AddReopened(open.operation);
   };
   for (const auto& [serial, thread] : threads_) {
     for (const Open& open : thread.stack) send(open);
@@ -98,16 +124,18 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
     case OperationEventType::kPush:
     case OperationEventType::kStart: {
       if (open_ >= most_open_) {
-        ++lost_;
+        lost_ += capturing();
         break;
       }
       ++open_;
       Operation operation = Begin(event, text, thread.thread_id());
       operation.asynchronous = event.type == OperationEventType::kStart;
+      Open open{operation.id, operation, Told::kNothing};
+      if (capturing()) Reopen(open);
       if (operation.asynchronous) {
-        asynchronous_.emplace(operation.id, Open{operation, false});
+        asynchronous_.emplace(open.id, open);
       } else {
-        stack->push_back({operation, false});
+        stack->push_back(open);
       }
       break;
     }
@@ -159,9 +187,9 @@ Operation OperationReader::Begin(const OperationEvent& event, std::string_view t
 
 void OperationReader::EndPushed(std::vector<Open>* stack, uint64_t id, int64_t end_ns) {
   // Ids grow from push to push; one that was left out is not there.
-  for (size_t i = stack->size(); i > 0 && (*stack)[i - 1].operation.id >= id; --i) {
+  for (size_t i = stack->size(); i > 0 && (*stack)[i - 1].id >= id; --i) {
     Open& open = (*stack)[i - 1];
-    if (open.operation.id != id) continue;
+    if (open.id != id) continue;
     Close(open, end_ns);
     stack->erase(stack->begin() + (i - 1));
     return;
@@ -178,12 +206,34 @@ bool OperationReader::EndAsynchronous(const EndedRange& end) {
 
 void OperationReader::Close(Open& open, int64_t end_ns) {
   --open_;
-  if (open.sent) {
+  Tell(open, end_ns);
+}
+
+// Makes a range that is open at the beginning of captured time count from there on.
+void OperationReader::Reopen(Open& open) {
+  if (open.told == Told::kAll) open.operation.id = reopened_->Add(open.id);
+  open.told = Told::kNothing;
+  if (open.operation.start_ns >= captured_from_ns_) return;
+  open.operation.start_ns = captured_from_ns_;
+  ++cut_;
+}
+
+// Hands on what lies in captured time of a range that ends at `end_ns`.
+void OperationReader::Tell(Open& open, int64_t end_ns) {
+  const bool is_outside =
+      open.operation.start_ns >= captured_until_ns_ || end_ns <= captured_from_ns_;
+  if (open.told == Told::kAll || (open.told == Told::kNothing && is_outside)) return;
+  if (end_ns > captured_until_ns_) {
+    end_ns = captured_until_ns_;
+    ++cut_;
+  }
+  if (open.told == Told::kBegin) {
     encoder_->AddClosed(open.operation.id, end_ns);
   } else {
     open.operation.end_ns = end_ns;
     encoder_->AddOperation(open.operation);
   }
+  open.told = Told::kAll;
 }
 
 }  // namespace tp::collect

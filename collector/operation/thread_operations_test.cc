@@ -14,6 +14,7 @@
 #include "collector/link/decoded_frame.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/operation_reader.h"
+#include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
 #include "proto/wire.pb.h"
 
@@ -34,6 +35,7 @@ struct Row {
   uint32_t thread;
   char kind;
   bool asynchronous;
+  int64_t start_ns;
 };
 
 // The reader's end, as the collector thread has it. Each test starts from what earlier ones have
@@ -42,13 +44,15 @@ class ThreadOperationsTest : public testing::Test {
  protected:
   void SetUp() override {
     ThreadOperationsList::Configure(24 << 20, nullptr);
+    reader_.BeginCapture(INT64_MIN);
     Take();
   }
   void TearDown() override { ThreadOperationsList::SetLaunchCorrelation(nullptr); }
 
   struct Taken {
     std::vector<Row> whole, opened;
-    std::vector<uint64_t> opened_ids, closed_ids;
+    std::vector<uint64_t> whole_ids, opened_ids, closed_ids;
+    std::vector<int64_t> closed_ns;
   };
 
   Taken Take(bool send_open = false) {
@@ -59,24 +63,31 @@ class ThreadOperationsTest : public testing::Test {
     auto rows = [this](const wire::OperationColumns& columns, std::vector<uint64_t>* ids) {
       std::vector<Row> rows;
       uint64_t id = 0;
+      int64_t start_ns = 0;
       for (int i = 0; i < columns.start_delta_ns_size(); ++i) {
         auto value = [i](const auto& column) {
           return column.size() == 0 ? 0 : column.size() == 1 ? column.Get(0) : column.Get(i);
         };
         id += static_cast<uint64_t>(columns.id_delta(i));
-        if (ids != nullptr) ids->push_back(id);
+        ids->push_back(id);
+        start_ns += columns.start_delta_ns(i);
         rows.push_back({std::string(strings_.Text(value(columns.name_id()))),
                         columns.duration_ns_size() > i ? columns.duration_ns(i) : -1,
                         static_cast<uint32_t>(value(columns.thread_id())),
-                        static_cast<char>(value(columns.kind())), value(columns.form()) != 0});
+                        static_cast<char>(value(columns.kind())), value(columns.form()) != 0,
+                        start_ns});
       }
       return rows;
     };
-    taken.whole = rows(batch.operations(), nullptr);
+    taken.whole = rows(batch.operations(), &taken.whole_ids);
     taken.opened = rows(batch.opened(), &taken.opened_ids);
     uint64_t id = 0;
     for (int64_t delta : batch.closed().id_delta()) {
       taken.closed_ids.push_back(id += static_cast<uint64_t>(delta));
+    }
+    int64_t end_ns = 0;
+    for (int64_t delta : batch.closed().end_delta_ns()) {
+      taken.closed_ns.push_back(end_ns += delta);
     }
     return taken;
   }
@@ -90,7 +101,8 @@ class ThreadOperationsTest : public testing::Test {
   StringTable strings_;
   BatchEncoder encoder_;
   UncorrelatedThreads uncorrelated_;
-  OperationReader reader_{&strings_, &encoder_, &uncorrelated_, 16 << 20};
+  ReopenedRanges reopened_;
+  OperationReader reader_{&strings_, &encoder_, &uncorrelated_, &reopened_, 16 << 20};
 };
 
 TEST_F(ThreadOperationsTest, PushAndPopGiveDepthsAndWholeOperations) {
@@ -306,7 +318,9 @@ TEST_F(ThreadOperationsTest, DeepNestingTakesOfTheBoundAndGivesItBack) {
 }
 
 TEST_F(ThreadOperationsTest, RangesThatAreOpenAtOneTimeAreBoundedAndTheRestIsCounted) {
-  OperationReader reader(&strings_, &encoder_, &uncorrelated_, /*limit_bytes=*/64 << 10);
+  OperationReader reader(&strings_, &encoder_, &uncorrelated_, &reopened_,
+                         /*limit_bytes=*/64 << 10);
+  reader.BeginCapture(INT64_MIN);
   ThreadOperations* thread = ThreadOperations::Current();
   constexpr uint64_t kDepth = 5000;
   uint64_t recorded = kDepth + ThreadOperationsList::lost();
@@ -328,6 +342,123 @@ TEST_F(ThreadOperationsTest, RangesThatAreOpenAtOneTimeAreBoundedAndTheRestIsCou
   reader.Read([](void*) {}, nullptr);
   EXPECT_EQ(DecodedBatch(encoder_.Finish(2, strings_.last_id())).operations().id_delta_size(), 1)
       << "there is room again";
+}
+
+// Ends the captured time now, and returns when that was.
+int64_t EndCapture(OperationReader* reader) {
+  const int64_t now_ns = HostTimeNs();
+  reader->EndCapture(
+      now_ns, [](void*) {}, nullptr);
+  return now_ns;
+}
+
+TEST_F(ThreadOperationsTest, RangesOutsideOfCapturedTimeAreNotTold) {
+  ThreadOperations* thread = ThreadOperations::Current();
+  EndCapture(&reader_);
+  thread->Push(nullptr, {"before"});
+  thread->Pop(nullptr);
+  EXPECT_TRUE(Take(/*send_open=*/true).whole.empty());
+  reader_.BeginCapture(HostTimeNs());
+  thread->Push(nullptr, {"within"});
+  thread->Pop(nullptr);
+  EndCapture(&reader_);
+  thread->Push(nullptr, {"after"});
+  thread->Pop(nullptr);
+  EXPECT_EQ(Names(Take().whole), std::vector<std::string>{"within"});
+  EXPECT_EQ(reader_.cut(), 0u);
+}
+
+TEST_F(ThreadOperationsTest, WhatEndedBeforeCapturingBeganIsNotToldThoughItIsReadLater) {
+  ThreadOperations* thread = ThreadOperations::Current();
+  EndCapture(&reader_);
+  thread->Push(nullptr, {"read too late"});
+  thread->Pop(nullptr);
+  reader_.BeginCapture(HostTimeNs());
+  EXPECT_TRUE(Take().whole.empty());
+}
+
+TEST_F(ThreadOperationsTest, ARangeCountsAsFarAsItLiesInCapturedTime) {
+  ThreadOperations* thread = ThreadOperations::Current();
+  EndCapture(&reader_);
+  thread->Push(nullptr, {"outer"});
+  const uint64_t started = thread->Start(nullptr, {"asynchronous"});
+  Take();
+  const int64_t from_ns = HostTimeNs();
+  reader_.BeginCapture(from_ns);
+  thread->Push(nullptr, {"inner"});
+  Taken taken = Take(/*send_open=*/true);
+  ASSERT_EQ(Names(taken.opened), (std::vector<std::string>{"outer", "inner", "asynchronous"}));
+  EXPECT_EQ(taken.opened[0].start_ns, from_ns);
+  EXPECT_GT(taken.opened[1].start_ns, from_ns);
+  EXPECT_EQ(taken.opened[2].start_ns, from_ns);
+
+  const int64_t until_ns = EndCapture(&reader_);
+  Taken closed = Take(/*send_open=*/true);
+  EXPECT_EQ(closed.closed_ids, taken.opened_ids);
+  EXPECT_EQ(closed.closed_ns, (std::vector<int64_t>{until_ns, until_ns, until_ns}));
+  EXPECT_EQ(reader_.cut(), 5u) << "two at the beginning, three at the end";
+
+  thread->Pop(nullptr);
+  thread->Pop(nullptr);
+  thread->End(started);
+  Taken after = Take(/*send_open=*/true);
+  EXPECT_TRUE(after.whole.empty());
+  EXPECT_TRUE(after.closed_ids.empty());
+}
+
+TEST_F(ThreadOperationsTest, ARangeThatCapturingFindsOpenAgainIsAnotherOperation) {
+  ThreadOperations* thread = ThreadOperations::Current();
+  thread->Push(nullptr, {"epoch"});
+  const uint64_t range = Take(/*send_open=*/true).opened_ids.at(0);
+  EXPECT_EQ(reopened_.OperationOf(range), range);
+  EndCapture(&reader_);
+  Take();
+  const int64_t from_ns = HostTimeNs();
+  reader_.BeginCapture(from_ns);
+  EXPECT_EQ(reader_.Innermost(thread->serial()), range) << "as its thread knows it";
+  const uint64_t operation = reopened_.OperationOf(range);
+  EXPECT_NE(operation, range);
+  thread->Pop(nullptr);
+  Taken taken = Take();
+  ASSERT_EQ(Names(taken.whole), std::vector<std::string>{"epoch"});
+  EXPECT_EQ(taken.whole_ids[0], operation);
+  EXPECT_EQ(taken.whole[0].start_ns, from_ns);
+
+  // One that was not told before is the operation that it always was.
+  EndCapture(&reader_);
+  thread->Push(nullptr, {"new"});
+  Take();
+  reader_.BeginCapture(HostTimeNs());
+  const uint64_t opened = Take(/*send_open=*/true).opened_ids.at(0);
+  EXPECT_EQ(reopened_.OperationOf(opened), opened);
+  thread->Pop(nullptr);
+}
+
+TEST_F(ThreadOperationsTest, CallsOfAnEarlierCaptureBelongToTheRangeOfThen) {
+  UncorrelatedThreads uncorrelated;
+  ThreadOperations* thread = ThreadOperations::Current();
+  thread->Push(nullptr, {"first"});
+  const auto tid = static_cast<uint32_t>(thread->thread_id());
+  Take();
+  const uint64_t first = reader_.Innermost(thread->serial());
+  const int64_t begin_ns = HostTimeNs();
+  uncorrelated.Begin(begin_ns);
+  uncorrelated.Update(reader_, HostTimeNs());
+  const int64_t end_ns = HostTimeNs();
+  uncorrelated.End(end_ns);
+  thread->Pop(nullptr);
+  thread->Push(nullptr, {"second"});
+  Take();
+  const uint64_t second = reader_.Innermost(thread->serial());
+  const int64_t again_ns = HostTimeNs();
+  uncorrelated.Begin(again_ns);
+  uncorrelated.Update(reader_, HostTimeNs());
+  EXPECT_EQ(uncorrelated.OperationOf(tid, begin_ns), first);
+  EXPECT_EQ(uncorrelated.OperationOf(tid, end_ns), 0u) << "nothing was captured then";
+  EXPECT_EQ(uncorrelated.OperationOf(tid, again_ns), second);
+  uncorrelated.Forget();
+  EXPECT_TRUE(uncorrelated.empty());
+  thread->Pop(nullptr);
 }
 
 TEST_F(ThreadOperationsTest, MemoryForThreadsIsBounded) {

@@ -29,14 +29,20 @@ void UncorrelatedThreads::Update(const OperationReader& operations, int64_t now_
   });
 }
 
+void UncorrelatedThreads::End(int64_t now_ns) {
+  begun_ = false;
+  for (Thread& thread : threads_) thread.until_ns = std::min(thread.until_ns, now_ns);
+}
+
 void UncorrelatedThreads::Ended(const ThreadOperations& thread, uint64_t innermost) {
   if (wanted()) Note(thread, innermost);
 }
 
 void UncorrelatedThreads::Note(const ThreadOperations& thread, uint64_t innermost) {
   int64_t until_ns = thread.correlated_since_ns();
-  auto known = std::find_if(threads_.begin(), threads_.end(),
-                            [&](const Thread& other) { return other.serial == thread.serial(); });
+  auto known = std::find_if(threads_.begin(), threads_.end(), [&](const Thread& other) {
+    return other.serial == thread.serial() && other.since_ns == begin_ns_;
+  });
   if (known != threads_.end()) {
     if (known->until_ns == INT64_MAX) known->until_ns = until_ns;
     return;
@@ -46,13 +52,15 @@ void UncorrelatedThreads::Note(const ThreadOperations& thread, uint64_t innermos
   uint64_t operation = until_ns == INT64_MAX ? innermost : thread.uncorrelated_operation();
   if (operation == 0) return;
   threads_.push_back(
-      {thread.serial(), static_cast<uint32_t>(thread.thread_id()), operation, until_ns});
+      {thread.serial(), static_cast<uint32_t>(thread.thread_id()), operation, begin_ns_, until_ns});
 }
 
 uint64_t UncorrelatedThreads::OperationOf(uint32_t thread_id, int64_t start_ns) const {
-  if (start_ns < begin_ns_) return 0;
   for (const Thread& thread : threads_) {
-    if (thread.thread_id == thread_id && start_ns < thread.until_ns) return thread.operation;
+    if (thread.thread_id == thread_id && start_ns >= thread.since_ns &&
+        start_ns < thread.until_ns) {
+      return thread.operation;
+    }
   }
   return 0;
 }

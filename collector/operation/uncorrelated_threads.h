@@ -16,12 +16,17 @@ class ThreadOperations;
 // may come before that thread does.
 class UncorrelatedThreads {
  public:
-  // Capturing has begun at `now_ns`: nothing is said of calls before it.
+  // Capturing has begun at `now_ns`: nothing is said of calls before it, but for those of the time
+  // before that is still remembered.
   void Begin(int64_t now_ns) {
+    End(now_ns);
     begun_ = true;
     begin_ns_ = now_ns;
-    threads_.clear();
   }
+  // It has ended at `now_ns`, after an Update: calls that are read later may still be of before.
+  void End(int64_t now_ns);
+  // All calls that were made while capturing have been read.
+  void Forget() { threads_.clear(); }
 
   // Whether Update has anything to find out: not, once all threads have told CUPTI and their calls
   // have been read.
@@ -41,6 +46,7 @@ class UncorrelatedThreads {
     uint64_t serial;
     uint32_t thread_id;
     uint64_t operation;
+    int64_t since_ns;  // When capturing began.
     int64_t until_ns;  // INT64_MAX: still.
   };
 

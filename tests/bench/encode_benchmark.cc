@@ -95,8 +95,9 @@ void Encode(benchmark::State& state, bool kernels, bool calls) {
   StringTable strings;
   BatchEncoder encoder;
   UncorrelatedThreads uncorrelated;
+  ReopenedRanges reopened;
   const CuptiClient client(&cupti);
-  ActivityReader reader(&client, &strings, &encoder, &uncorrelated);
+  ActivityReader reader(&client, &strings, &encoder, &uncorrelated, &reopened);
   uint64_t events = 0, bytes = 0, sequence = 0;
   for (auto _ : state) {
     reader.Read(

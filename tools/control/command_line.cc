@@ -91,6 +91,7 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   AddExportCommand(&app, &action);
   AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);
+  AddCaptureCommands(&app, &action);
   AddDaemonCommand(&app, &action);
   AddCompletionCommand(&app, &action);
 

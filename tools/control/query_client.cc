@@ -222,6 +222,15 @@ absl::StatusOr<query::Daemon> QueryClient::AskDaemon() {
   return std::move(*response->mutable_daemon());
 }
 
+absl::StatusOr<query::Captures> QueryClient::Capture(const query::CaptureRequest& capture) {
+  query::Request request;
+  *request.mutable_capture() = capture;
+  absl::StatusOr<query::Response> response = Ask(request);
+  if (!response.ok()) return response.status();
+  if (!response->has_captures()) return Garbage(path_);
+  return std::move(*response->mutable_captures());
+}
+
 void QueryClient::Interrupt() { shutdown(socket_, SHUT_RDWR); }
 
 absl::Status QueryClient::Stop() {

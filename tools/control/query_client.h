@@ -34,6 +34,8 @@ class QueryClient {
   absl::StatusOr<query::Processes> AskProcesses();
   absl::StatusOr<query::Table> AskTable(const query::TableRequest& request);
   absl::StatusOr<query::Daemon> AskDaemon();
+  // Begins or stops capturing, and says what came of it.
+  absl::StatusOr<query::Captures> Capture(const query::CaptureRequest& request);
   absl::Status Stop();
 
   // Makes an Ask under way in another thread fail at once, and all later ones.

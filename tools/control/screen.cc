@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyzer/present/command.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/present/table.h"
 #include "tools/control/advice.h"
 #include "tools/control/quantity.h"

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/present/command.h"
+#include "analyzer/present/process_list.h"
 #include "analyzer/present/units.h"
 #include "tools/control/quantity.h"
 #include "tools/control/terminal_text.h"
@@ -390,25 +391,6 @@ int RowCount(const query::Table& table) {
   int count = 0;
   VisitRows(table, [&](const auto& rows) { count = rows.size(); });
   return count;
-}
-
-const char* StateName(query::ProcessState state) {
-  switch (state) {
-    case query::DORMANT:
-      return "dormant";
-    case query::CAPTURING:
-      return "capturing";
-    case query::DISABLED:
-      return "disabled";
-    case query::WAITING:
-      return "waiting";
-    case query::DETACHED:
-      return "detached";
-    case query::GONE:
-      return "gone";
-    default:
-      return "unknown";
-  }
 }
 
 uint64_t EventCount(const query::Process& process) {

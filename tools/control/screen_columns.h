@@ -55,8 +55,6 @@ absl::Status SortScreenRows(const std::string& key, const Rates& rates, query::T
 // Rows of the table's view.
 int RowCount(const query::Table& table);
 
-const char* StateName(query::ProcessState state);
-
 // All that is recorded of a process, of every kind.
 uint64_t EventCount(const query::Process& process);
 

@@ -68,6 +68,7 @@ struct Pending {
   bool begun = false;  // A host function, or a graph with host functions, that was started.
   uint32_t correlation_id = 0;
   uint64_t queued_ns = 0;
+  uint64_t observer_data = 0;
   GraphRun graph;
 };
 

@@ -8,8 +8,8 @@
 // Threads: api_enter and api_exit run on the calling thread, in pairs, properly nested per thread
 // (a runtime call encloses the driver calls that it makes). device_work and the others run on
 // whichever thread finds that the work is complete; calls may be concurrent. The observer must not
-// call back into the driver from device_work. Pointers in arguments live for the call alone, except
-// names marked "for ever".
+// call back into the driver from submitting or device_work. Pointers in arguments live for the call
+// alone, except names marked "for ever".
 #ifndef TESTS_SIMCUDA_CORE_OBSERVER_H_
 #define TESTS_SIMCUDA_CORE_OBSERVER_H_
 
@@ -59,6 +59,7 @@ struct DeviceWork {
   uint64_t graph_node_id;  // 0 outside graphs.
   uint32_t graph_id;
   bool per_thread_default_stream;
+  uint64_t observer_data;  // What Observer::submitting said when the work was asked for.
 
   // Kernels.
   const char* name;  // Mangled, for ever.
@@ -149,6 +150,8 @@ struct MemoryPoolEvent {
 struct Observer {
   void (*api_enter)(ApiCall* call);
   void (*api_exit)(ApiCall* call);
+  // A call of this context asks for device work now; the answer comes back with it.
+  uint64_t (*submitting)(uint32_t context_id);
   void (*device_work)(const DeviceWork& work);
   void (*synchronization)(const Synchronization& synchronization);
   void (*resource)(const ResourceEvent& event);

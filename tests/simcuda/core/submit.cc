@@ -16,6 +16,7 @@ namespace {
 struct Request {
   uint32_t correlation_id;
   uint64_t queued_ns;
+  uint64_t observer_data;
   uint64_t graph_node_id = 0;
   uint32_t graph_id = 0;
 };
@@ -67,6 +68,7 @@ DeviceWork Describe(const Stream& stream, const Operation& operation, const Requ
   work.submitted_ns = std::min(request.queued_ns + kLaunchLatencyNs / 2, start_ns);
   work.graph_node_id = request.graph_node_id;
   work.graph_id = request.graph_id;
+  work.observer_data = request.observer_data;
   work.per_thread_default_stream = stream.per_thread;
   if (const auto* launch = std::get_if<KernelLaunch>(&operation.what)) {
     work.kind = WorkKind::kKernel;
@@ -271,6 +273,7 @@ void Enqueue(Stream& stream, Operation operation, const Request& request) {
   }
   pending->correlation_id = request.correlation_id;
   pending->queued_ns = request.queued_ns;
+  pending->observer_data = request.observer_data;
   pending->operation = std::move(operation);
   Retain(pending->operation);
   if (stream.pending.empty()) ++stream.context->blocked_streams;
@@ -283,7 +286,7 @@ bool AdvancePending(Stream& stream, Pending& pending) {
                           [](const auto& dependency) { return dependency->known; });
   if (!free) return false;
   uint64_t now = NowNs();
-  Request request = {pending.correlation_id, pending.queued_ns};
+  Request request = {pending.correlation_id, pending.queued_ns, pending.observer_data};
   uint64_t earliest = std::max(now, StreamReady(stream));
   for (const auto& dependency : pending.dependencies) {
     earliest = std::max(earliest, dependency->end_ns);
@@ -402,7 +405,14 @@ CUresult Submit(Stream& stream, Operation operation) {
     }
     WaitForRoom(stream, lock);
     uint64_t now = NowNs();
-    Request request = {observer == nullptr ? 0 : Thread().correlation_id(), now};
+    Request request = {};
+    request.queued_ns = now;
+    if (observer != nullptr) {
+      request.correlation_id = Thread().correlation_id();
+      if (observer->submitting != nullptr) {
+        request.observer_data = observer->submitting(stream.context->id);
+      }
+    }
     if (auto* record = std::get_if<EventRecord>(&operation.what)) {
       record->serial = ++record->event->serial;
       record->event->completion = std::make_shared<Completion>();

@@ -124,6 +124,17 @@ TEST_F(ActivityRecords, ADisabledKindHasNoRecords) {
   EXPECT_EQ(test_client::BuffersLent(), 0u);
 }
 
+TEST_F(ActivityRecords, WhatWasOnWhenWorkWasSubmittedDecidesWhetherItGetsARecord) {
+  fake_driver::CompleteWhenAsked(fake_driver::Kernel(1));
+  Enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  fake_driver::CompleteWhenAsked(fake_driver::Kernel(2));
+  ASSERT_EQ(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+  fake_driver::CompleteWhenAsked(fake_driver::Kernel(3));
+  Flush();
+  ASSERT_EQ(test_client::Kernels().size(), 1u);
+  EXPECT_EQ(test_client::Kernels()[0].correlationId, 2u);
+}
+
 TEST_F(ActivityRecords, AContextsSettingGoesBeforeTheGeneralOne) {
   fake_driver::AddContext(2, 0);
   const auto second = static_cast<CUcontext>(fake_driver::ContextHandle(2));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <limits>
 
 #include "tests/simcuda/cupti/client.h"
@@ -126,10 +127,27 @@ CUpti_ActivityMemset4 Fill(const DeviceWork& work) {
   return record;
 }
 
+constexpr CUpti_ActivityKind kDeviceKinds[] = {
+    CUPTI_ACTIVITY_KIND_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+    CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+// Each client has as many bits of an observer_data.
+constexpr unsigned kBitsOfClient = 64 / kMostClients;
+static_assert(std::size(kDeviceKinds) <= kBitsOfClient);
+
+uint64_t Bit(size_t place) {
+  return uint64_t{1} << (static_cast<unsigned>(CurrentClient()) * kBitsOfClient + place);
+}
+
+bool WasEnabled(CUpti_ActivityKind kind, const DeviceWork& work) {
+  const auto* found = std::find(std::begin(kDeviceKinds), std::end(kDeviceKinds), kind);
+  return (work.observer_data & Bit(static_cast<size_t>(found - kDeviceKinds))) != 0;
+}
+
 // The kind that the client gets this work as; INVALID for none.
 CUpti_ActivityKind WantedKind(const DeviceWork& work) {
   const auto if_enabled = [&](CUpti_ActivityKind kind) {
-    return KindEnabled(kind, work.context_id) ? kind : CUPTI_ACTIVITY_KIND_INVALID;
+    return WasEnabled(kind, work) ? kind : CUPTI_ACTIVITY_KIND_INVALID;
   };
   switch (work.kind) {
     case WorkKind::kCopy:
@@ -156,14 +174,21 @@ void WriteWork(const DeviceWork& work, const Record& record, bool wanted) {
     if (wanted) lane.WriteRunning(key, record, origin);
     return;
   }
-  // What was enabled when it started is finished, whatever has been switched off since.
   if (!lane.Finish(key, record) && wanted) lane.Write(record, origin);
 }
 
 }  // namespace
 
+uint64_t EnabledDeviceKinds(uint32_t context_id) {
+  uint64_t kinds = 0;
+  for (size_t i = 0; i < std::size(kDeviceKinds); ++i) {
+    if (KindEnabled(kDeviceKinds[i], context_id)) kinds |= Bit(i);
+  }
+  return kinds;
+}
+
 void RecordDeviceWork(const DeviceWork& work) {
-  if (work.graph_id != 0 && KindEnabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, work.context_id)) {
+  if (work.graph_id != 0 && WasEnabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, work)) {
     if (work.end_ns != 0) TraceGraphNode(work);
     return;
   }

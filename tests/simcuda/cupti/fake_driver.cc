@@ -75,6 +75,13 @@ void* CurrentContext() {
 
 int DeviceCount() { return Current().devices; }
 
+simcuda::DeviceWork Submitted(simcuda::DeviceWork work) {
+  if (const simcuda::Observer* seen_by = observer.load()) {
+    work.observer_data = seen_by->submitting(work.context_id);
+  }
+  return work;
+}
+
 void Deliver(bool wait) {
   ++(wait ? times_asked_to_wait : times_asked);
   std::vector<simcuda::DeviceWork> waiting;
@@ -82,7 +89,9 @@ void Deliver(bool wait) {
     std::lock_guard lock(Current().mutex);
     waiting = std::exchange(Current().waiting, {});
   }
-  for (const simcuda::DeviceWork& work : waiting) Complete(work);
+  const simcuda::Observer* seen_by = observer.load();
+  if (seen_by == nullptr) return;
+  for (const simcuda::DeviceWork& work : waiting) seen_by->device_work(work);
 }
 
 void ForEachResource(void (*visit)(const ResourceEvent&, void*), void* user) {
@@ -176,7 +185,7 @@ uint32_t Call(simcuda::ApiCall call, const std::function<void()>& inside) {
 }
 
 void Complete(const simcuda::DeviceWork& work) {
-  if (const simcuda::Observer* seen_by = observer.load()) seen_by->device_work(work);
+  if (const simcuda::Observer* seen_by = observer.load()) seen_by->device_work(Submitted(work));
 }
 void Synchronize(const simcuda::Synchronization& synchronization) {
   if (const simcuda::Observer* seen_by = observer.load()) seen_by->synchronization(synchronization);
@@ -193,8 +202,9 @@ void ChangeMemoryPool(const simcuda::MemoryPoolEvent& event) {
 }
 
 void CompleteWhenAsked(const simcuda::DeviceWork& work) {
+  const simcuda::DeviceWork submitted = Submitted(work);
   std::lock_guard lock(Current().mutex);
-  Current().waiting.push_back(work);
+  Current().waiting.push_back(submitted);
 }
 
 int TimesAsked() { return times_asked; }

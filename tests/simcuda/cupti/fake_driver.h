@@ -40,14 +40,14 @@ uint32_t Call(simcuda::ApiDomain domain, uint32_t callback_id,
               const std::function<void()>& inside = nullptr);
 uint32_t Call(simcuda::ApiCall call, const std::function<void()>& inside = nullptr);
 
-// Tells of work, synchronization, resources and memory at once.
+// Tells of work (as submitted just now), synchronization, resources and memory at once.
 void Complete(const simcuda::DeviceWork& work);
 void Synchronize(const simcuda::Synchronization& synchronization);
 void Change(const simcuda::ResourceEvent& event);
 void ChangeMemory(const simcuda::MemoryEvent& event);
 void ChangeMemoryPool(const simcuda::MemoryPoolEvent& event);
 
-// Tells of the work when the observer asks for what has completed.
+// Submits the work now, and tells of it when the observer asks for what has completed.
 void CompleteWhenAsked(const simcuda::DeviceWork& work);
 
 // How often the observer has asked, without and with waiting.

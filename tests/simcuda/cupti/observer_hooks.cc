@@ -60,6 +60,12 @@ void ApiExit(simcuda::ApiCall* call) {
   ForEachClient([&] { ExitForClient(call); });
 }
 
+uint64_t Submitting(uint32_t context_id) {
+  uint64_t kinds = 0;
+  ForEachClient([&] { kinds |= EnabledDeviceKinds(context_id); });
+  return kinds;
+}
+
 void DeviceWorkDone(const simcuda::DeviceWork& work) {
   const InDelivery in_delivery;
   ForEachClient([&] { RecordDeviceWork(work); });
@@ -89,9 +95,9 @@ void MemoryPoolChanged(const simcuda::MemoryPoolEvent& event) { RecordMemoryPool
 }  // namespace
 
 const simcuda::Observer& ObserverHooks() {
-  static constexpr simcuda::Observer observer = {ApiEnter,         ApiExit,         DeviceWorkDone,
-                                                 Synchronized,     ResourceChanged, MemoryChanged,
-                                                 MemoryPoolChanged};
+  static constexpr simcuda::Observer observer = {ApiEnter,       ApiExit,          Submitting,
+                                                 DeviceWorkDone, Synchronized,     ResourceChanged,
+                                                 MemoryChanged,  MemoryPoolChanged};
   return observer;
 }
 

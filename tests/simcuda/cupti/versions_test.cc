@@ -141,7 +141,8 @@ tp::wire::Batch ReadWith(const tp::collect::CuptiApi& api, uint64_t* unreadable)
   StringTable strings;
   BatchEncoder encoder;
   UncorrelatedThreads uncorrelated;
-  ActivityReader reader(&client, &strings, &encoder, &uncorrelated);
+  ReopenedRanges reopened;
+  ActivityReader reader(&client, &strings, &encoder, &uncorrelated, &reopened);
   for (const test_client::ReturnedBuffer& buffer : test_client::Returned()) {
     reader.Read(
         {buffer.data.get(), buffer.valid_bytes}, [](void*) {}, nullptr);

@@ -45,6 +45,7 @@ const Observer kObserver = {
       Lock lock(seen.mutex);
       seen.calls.push_back(*call);
     },
+    [](uint32_t context_id) { return uint64_t{100} + context_id; },
     [](const DeviceWork& work) {
       Lock lock(seen.mutex);
       (work.end_ns == 0 ? seen.running : seen.works).push_back(work);
@@ -232,6 +233,7 @@ TEST_F(DeviceModelTest, WorkBehindAHostFunctionStartsWhenItHasReturned) {
   ASSERT_EQ(works.size(), 2u);
   EXPECT_GE(ended.load(), works[0].end_ns);
   EXPECT_GE(works[1].start_ns, ended.load());
+  for (const DeviceWork& work : works) EXPECT_EQ(work.observer_data, 100 + work.context_id);
 }
 
 TEST_F(DeviceModelTest, BranchesOfAGraphOverlapAndTheirJoinWaits) {
@@ -267,6 +269,7 @@ TEST_F(DeviceModelTest, BranchesOfAGraphOverlapAndTheirJoinWaits) {
     nodes.insert(work.graph_node_id);
     EXPECT_NE(work.graph_id, 0u);
     EXPECT_EQ(work.correlation_id, works[0].correlation_id);
+    EXPECT_EQ(work.observer_data, 100 + work.context_id);
   }
   EXPECT_EQ(nodes.size(), 3u);
 }

@@ -17,6 +17,7 @@ const simcuda::Observer kObserver = {[](simcuda::ApiCall*) { ++calls; },
                                      nullptr,
                                      nullptr,
                                      nullptr,
+                                     nullptr,
                                      nullptr};
 
 }  // namespace

@@ -40,6 +40,7 @@ const Observer kObserver = {
       entered.push_back(copy);
     },
     [](ApiCall* call) { exited.push_back(*call); },
+    nullptr,
     [](const DeviceWork& work) {
       if (work.end_ns != 0) works.push_back(work);
     },
