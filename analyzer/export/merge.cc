@@ -129,7 +129,8 @@ class Merge {
     if (!elements.damage().empty()) {
       notes_.push_back(absl::StrCat(trace->path, ": ", elements.damage()));
     }
-    if (const uint64_t left_out = unreadable + elements.too_long(); left_out > 0) {
+    if (const uint64_t left_out = unreadable + elements.too_long() + elements.without_end();
+        left_out > 0) {
       notes_.push_back(absl::StrCat(trace->path, ": ", left_out,
                                     " elements could not be read, or are too long: left out"));
     }

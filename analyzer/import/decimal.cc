@@ -7,6 +7,30 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// What nearly all numbers are: few digits, no more of them behind the point than `scale`, and no
+// exponent. Nothing if it is another one.
+std::optional<uint64_t> ReadPlain(std::string_view text, int scale) {
+  constexpr size_t kDigitsThatFit = 19;
+  const size_t most = std::min(text.size(), kDigitsThatFit - static_cast<size_t>(scale));
+  uint64_t value = 0;
+  size_t at = 0;
+  for (; at < most && IsDigit(text[at]); ++at) {
+    value = value * 10 + static_cast<uint64_t>(text[at] - '0');
+  }
+  if (at == 0) return std::nullopt;
+  if (at < text.size()) {
+    const size_t digits = text.size() - at - 1;
+    if (text[at] != '.' || digits == 0 || digits > static_cast<size_t>(scale)) return std::nullopt;
+    scale -= static_cast<int>(digits);
+    for (++at; at < text.size(); ++at) {
+      if (!IsDigit(text[at])) return std::nullopt;
+      value = value * 10 + static_cast<uint64_t>(text[at] - '0');
+    }
+  }
+  for (; scale > 0; --scale) value *= 10;
+  return value;
+}
+
 struct Magnitude {
   uint64_t value = 0;
   bool negative = false;
@@ -73,13 +97,21 @@ std::optional<Magnitude> Read(std::string_view text, int scale) {
 }  // namespace
 
 std::optional<int64_t> DecimalTimes(std::string_view text, int scale) {
-  const std::optional<Magnitude> number = Read(text, scale);
-  if (!number.has_value() || number->value > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
-  const auto value = static_cast<int64_t>(number->value);
-  return number->negative ? -value : value;
+  Magnitude number;
+  if (const std::optional<uint64_t> plain = ReadPlain(text, scale)) {
+    number.value = *plain;
+  } else if (const std::optional<Magnitude> read = Read(text, scale)) {
+    number = *read;
+  } else {
+    return std::nullopt;
+  }
+  if (number.value > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
+  const auto value = static_cast<int64_t>(number.value);
+  return number.negative ? -value : value;
 }
 
 std::optional<uint64_t> WholeNumber(std::string_view text) {
+  if (const auto plain = ReadPlain(text, 0)) return plain;
   const std::optional<Magnitude> number = Read(text, 0);
   if (!number.has_value() || !number->exact) return std::nullopt;
   if (number->negative && number->value != 0) return std::nullopt;

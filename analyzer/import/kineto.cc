@@ -1,8 +1,8 @@
 // PyTorch profiler (Kineto) traces to recordings: section 9 of the summaries' specification.
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
+#include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,7 +13,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -21,19 +23,20 @@
 #include "analyzer/import/decimal.h"
 #include "analyzer/import/file_bytes.h"
 #include "analyzer/import/import.h"
+#include "analyzer/import/json_cursor.h"
 #include "analyzer/import/shapes.h"
 #include "analyzer/import/trace_elements.h"
 #include "analyzer/import/trace_event.h"
+#include "analyzer/model/copy_kind.h"
 #include "analyzer/model/frames.h"
 #include "analyzer/present/utf8.h"
-#include "nlohmann/json.hpp"
 
 namespace tp {
 namespace {
 
 constexpr uint64_t kNoId = kNoOperation;
-constexpr size_t kCategoriesNamed = 8;
 constexpr int64_t kNoThread = -1;
+constexpr size_t kCategoriesNamed = 8;
 // Beyond this no clock counts, and differences would not fit.
 constexpr int64_t kFarthestNs = int64_t{1} << 62;
 
@@ -70,24 +73,74 @@ Meaning MeaningOf(std::string_view category) {
   return {};
 }
 
-// The direction as copies' names tell it: "Memcpy HtoD (Pageable -> Device)".
-uint8_t CopyKindOfName(std::string_view name) {
-  constexpr std::array<std::string_view, 10> kDirections = {"HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                                            "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-  for (size_t i = 0; i < kDirections.size(); ++i) {
-    if (name.find(kDirections[i]) != std::string_view::npos) return static_cast<uint8_t>(i + 1);
+struct NamedMemory {
+  uint8_t copy_kind = 0;
+  uint8_t source = 0, destination = 0;
+};
+
+// As names tell it: "Memcpy HtoD (Pageable -> Device)", "Memset (Device)". 0 where they do not.
+NamedMemory MemoryOfName(std::string_view name) {
+  NamedMemory memory;
+  for (uint8_t kind = 1; kind <= kCopyKindsOfCalls && memory.copy_kind == 0; ++kind) {
+    if (name.find(CopyDirection(kind)) != std::string_view::npos) memory.copy_kind = kind;
   }
-  return 0;
+  const size_t open = name.find('('), close = name.find(')', std::min(open, name.size()));
+  if (close == std::string_view::npos) return memory;
+  const std::string_view inside = name.substr(open + 1, close - open - 1);
+  constexpr std::string_view kArrow = " -> ";
+  const size_t arrow = std::min(inside.find(kArrow), inside.size());
+  const auto kind_of = [](std::string_view word) -> uint8_t {
+    for (uint8_t kind = 1; kind < kMemoryKinds; ++kind) {
+      if (absl::EqualsIgnoreCase(Absl(word), Absl(MemoryKind(kind)))) return kind;
+    }
+    return 0;
+  };
+  memory.source = kind_of(inside.substr(0, arrow));
+  if (arrow < inside.size()) memory.destination = kind_of(inside.substr(arrow + kArrow.size()));
+  return memory;
 }
+
+// Numbers for processes and threads: those that are none get one that no other has.
+class Numbers {
+ public:
+  static bool IsNumber(const std::string& text) {
+    int64_t number;
+    return absl::SimpleAtoi(text, &number);
+  }
+  // To be called for all before Of().
+  void Claim(const std::string& text) {
+    int64_t number;
+    if (absl::SimpleAtoi(text, &number)) taken_.insert(number);
+  }
+  int64_t Of(const std::string& text) {
+    int64_t number;
+    if (absl::SimpleAtoi(text, &number)) return number;
+    const auto [found, is_new] = words_.try_emplace(text);
+    if (is_new) {
+      while (taken_.contains(next_)) ++next_;
+      found->second = next_++;
+    }
+    return found->second;
+  }
+
+ private:
+  absl::flat_hash_set<int64_t> taken_;
+  absl::flat_hash_map<std::string, int64_t> words_;
+  int64_t next_ = 1;
+};
 
 class KinetoImport {
  public:
-  explicit KinetoImport(FileBytes bytes) : bytes_(std::move(bytes)), elements_(&bytes_) {}
+  KinetoImport(FileBytes bytes, const ImportLimits& limits)
+      : limits_(limits), bytes_(std::move(bytes)), elements_(&bytes_) {}
 
   absl::StatusOr<WholeRecording> Run(const std::string& path) {
-    for (TraceElements::Kind kind; (kind = elements_.Next()) != TraceElements::Kind::kEnd;) {
+    TraceEvent event;
+    for (TraceElements::Kind kind;
+         (kind = elements_.Next(&reader_, &event)) != TraceElements::Kind::kEnd;) {
       if (kind == TraceElements::Kind::kEvent) {
-        AddElement();
+        if (IsFull()) break;
+        AddElement(event);
       } else {
         AddField();
       }
@@ -103,10 +156,12 @@ class KinetoImport {
     }
     if (read_ == 0 && unreadable_ > 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path, " is no trace: none of its ", unreadable_, " elements is an event"));
+          absl::StrCat(path, " is no trace: none of its elements is an event"));
     }
     JoinCalls();
-    FindOwners();
+    NameThreads();
+    TakeOwners();
+    if (!ids_are_operations_) TakeMemoryFromNames();
     for (const Span& span : recording_.spans) SeeStart(span.start_ns);
     for (const DeviceActivity& activity : recording_.activities) SeeStart(activity.start_ns);
     if (saw_start_) recording_.base_ns = base_ns_;
@@ -115,14 +170,20 @@ class KinetoImport {
   }
 
  private:
+  bool IsFull() {
+    const size_t records = recording_.spans.size() + recording_.activities.size() +
+                           recording_.memory_events.size() + recording_.samples.size();
+    is_full_ = records >= limits_.records || strings().memory_bytes() >= limits_.text_bytes;
+    return is_full_;
+  }
+
   void SeeStart(int64_t start_ns) {
     base_ns_ = saw_start_ ? std::min(base_ns_, start_ns) : start_ns;
     saw_start_ = true;
   }
 
-  void AddElement() {
-    TraceEvent event;
-    if (!reader_.Read(elements_.text(), elements_.readable_bytes(), &event) || event.phase == 0) {
+  void AddElement(const TraceEvent& event) {
+    if (!elements_.is_readable() || event.phase == 0) {
       ++unreadable_;
       return;
     }
@@ -151,40 +212,58 @@ class KinetoImport {
   void AddComplete(const TraceEvent& event) {
     // Our own exports draw them as slices.
     if (event.name == "[memory]" && !event.allocation.empty()) return AddMemory(event);
-    const Meaning meaning = MeaningOf(event.category);
+    const Meaning& meaning = MeaningOfCategory(event.category);
     if (meaning.what == Meaning::What::kUnknown) {
       CountLeftOut(event.category);
       return;
     }
     if (meaning.what == Meaning::What::kLeftOut) return;
-    if (event.start == Presence::kAbsent || event.duration == Presence::kAbsent) {
+    if (event.start.empty() || event.duration.empty()) {
       ++without_time_;
       return;
     }
+    const std::optional<int64_t> start_ns = Nanoseconds(event.start);
+    const std::optional<int64_t> duration_ns = Nanoseconds(event.duration);
     // The sum of two that fit need not.
     int64_t end_ns = 0;
-    if (event.start != Presence::kRead || event.duration != Presence::kRead ||
-        event.start_ns <= -kFarthestNs || event.start_ns >= kFarthestNs ||
-        __builtin_add_overflow(event.start_ns, event.duration_ns, &end_ns) ||
-        end_ns <= -kFarthestNs || end_ns >= kFarthestNs) {
+    if (!start_ns.has_value() || !duration_ns.has_value() ||
+        __builtin_add_overflow(*start_ns, *duration_ns, &end_ns) || end_ns <= -kFarthestNs ||
+        end_ns >= kFarthestNs) {
       ++unreadable_times_;
       return;
     }
     if (meaning.what == Meaning::What::kSpan) {
-      AddSpan(event, meaning.span, end_ns);
+      AddSpan(event, meaning.span, *start_ns, end_ns);
     } else {
-      AddActivity(event, meaning.activity, end_ns);
+      AddActivity(event, meaning.activity, *start_ns, end_ns);
     }
   }
 
-  void AddSpan(const TraceEvent& event, SpanKind kind, int64_t end_ns) {
+  // Most events have the category of the one before them.
+  const Meaning& MeaningOfCategory(std::string_view category) {
+    if (category != last_category_) {
+      last_category_ = category;
+      last_meaning_ = MeaningOf(category);
+    }
+    return last_meaning_;
+  }
+
+  // Nothing if it is no number, or one that no clock shows.
+  static std::optional<int64_t> Nanoseconds(std::string_view microseconds) {
+    constexpr int kMicrosecondsToNs = 3;
+    const std::optional<int64_t> ns = DecimalTimes(microseconds, kMicrosecondsToNs);
+    if (!ns.has_value() || *ns <= -kFarthestNs || *ns >= kFarthestNs) return std::nullopt;
+    return ns;
+  }
+
+  void AddSpan(const TraceEvent& event, SpanKind kind, int64_t start_ns, int64_t end_ns) {
     Span span;
     span.id = recording_.spans.size();
-    span.kind = event.backward ? SpanKind::kBackward : kind;
-    span.asynchronous = event.asynchronous;
+    span.kind = event.backward == "true" ? SpanKind::kBackward : kind;
+    span.asynchronous = event.asynchronous == "true";
     span.name = strings().Intern(event.name);
-    span.start_ns = event.start_ns;
-    span.end_ns = event.duration_in_args_ns == 0 ? event.start_ns : end_ns;
+    span.start_ns = start_ns;
+    span.end_ns = event.duration_in_args_ns == "0" ? start_ns : end_ns;
     span.thread = ThreadOf(event.process, event.thread);
     if (!event.shapes.empty()) span.shapes = Shapes(event.shapes);
     if (!event.dtypes.empty()) span.dtypes = Dtypes(event.dtypes);
@@ -194,98 +273,122 @@ class KinetoImport {
       span.stack = strings().Intern(JoinFrames(absl::StrSplit(Absl(event.call_stack), ';')));
     }
     span.call_site = strings().Intern(event.call_site);
-    span.output_bytes = Small(event.output_bytes);
-    span.flops = Small(event.flops);
-    if (event.given_device_ns.has_value()) {
-      span.given_device_ns = Small(event.given_device_ns);
-      span.given_kernel_count = Small(event.kernels);
+    span.output_bytes = Amount(event.output_bytes);
+    span.flops = Amount(event.flops);
+    if (!event.given_device_ns.empty()) {
+      span.given_device_ns = Amount(event.given_device_ns);
+      span.given_kernel_count = Amount(event.kernels);
     }
     recording_.spans.push_back(span);
-    span_ids_.push_back(event.external_id.value_or(kNoId));
+    span_ids_.push_back(Id(event.external_id));
   }
 
-  void AddActivity(const TraceEvent& event, ActivityKind kind, int64_t end_ns) {
+  void AddActivity(const TraceEvent& event, ActivityKind kind, int64_t start_ns, int64_t end_ns) {
     DeviceActivity activity;
     activity.kind = kind;
     activity.name = strings().Intern(event.name);
-    activity.start_ns = event.start_ns;
+    activity.start_ns = start_ns;
     activity.end_ns = end_ns;
-    activity.correlation = event.correlation.value_or(0);
+    activity.correlation = WholeNumber(event.correlation).value_or(0);
+    activity.thread = kNoThread;
     if (IsOnHost(kind)) {
       activity.device = -1;
-      // PyTorch gives overhead a made-up process.
-      const bool has_thread = IsHostCall(kind) || event.process != "-1";
-      activity.thread = has_thread ? ThreadOf(event.process, event.thread) : kNoThread;
-      activity.cbid = static_cast<uint32_t>(event.cbid.value_or(0));
-      activity.result = static_cast<uint32_t>(event.result.value_or(0));
+      if (IsHostCall(kind)) {
+        activity.thread = ThreadOf(event.process, event.thread);
+      } else if (event.process != "-1") {  // PyTorch gives overhead a made-up process.
+        overhead_threads_.emplace_back(recording_.activities.size(),
+                                       IdentityOf(event.process, event.thread));
+      }
+      activity.cbid = static_cast<uint32_t>(WholeNumber(event.cbid).value_or(0));
+      activity.result = static_cast<uint32_t>(WholeNumber(event.result).value_or(0));
       if (absl::StartsWithIgnoreCase(Absl(event.category), "xpu")) recording_.device_kind = "xpu";
     } else {
       activity.device = static_cast<int32_t>(Numbered(event.device, event.process));
       activity.stream = static_cast<uint32_t>(Numbered(event.stream, event.thread));
-      activity.context = static_cast<uint32_t>(event.context.value_or(0));
-      if (event.bytes.has_value() && *event.bytes > 0) {
-        activity.bytes = static_cast<uint64_t>(*event.bytes);
-      }
-      if (kind == ActivityKind::kCopy) {
-        activity.copy_kind =
-            event.copy_kind.has_value() ? NarrowKind(*event.copy_kind) : CopyKindOfName(event.name);
-      }
-      activity.source_memory = NarrowKind(event.source_memory.value_or(0));
-      activity.destination_memory = NarrowKind(event.destination_memory.value_or(0));
-      activity.value = event.value.value_or(0);
+      activity.context = static_cast<uint32_t>(WholeNumber(event.context).value_or(0));
+      activity.bytes = static_cast<uint64_t>(Amount(event.bytes));
+      activity.value = WholeNumber(event.value).value_or(0);
+      activity.copy_kind = NarrowKind(WholeNumber(event.copy_kind).value_or(0));
+      activity.source_memory = NarrowKind(WholeNumber(event.source_memory).value_or(0));
+      activity.destination_memory = NarrowKind(WholeNumber(event.destination_memory).value_or(0));
     }
     if (!event.owner.empty() && !IsOnHost(kind)) {
-      owners_.emplace_back(recording_.activities.size(), IdNumber(event.owner));
+      owners_.emplace_back(recording_.activities.size(), event.owner);
     }
     recording_.activities.push_back(activity);
-    activity_ids_.push_back(event.external_id.value_or(kNoId));
+    activity_ids_.push_back(Id(event.external_id));
+  }
+
+  // What copies and fills do not say in numbers their names say.
+  void TakeMemoryFromNames() {
+    absl::flat_hash_map<StringId, NamedMemory> known;
+    for (DeviceActivity& activity : recording_.activities) {
+      const bool is_copy = activity.kind == ActivityKind::kCopy;
+      if (!is_copy && activity.kind != ActivityKind::kFill) continue;
+      const auto [found, is_new] = known.try_emplace(activity.name);
+      if (is_new) found->second = MemoryOfName(strings().Text(activity.name));
+      if (is_copy && activity.copy_kind == 0) activity.copy_kind = found->second.copy_kind;
+      if (activity.source_memory == 0) activity.source_memory = found->second.source;
+      if (activity.destination_memory == 0) {
+        activity.destination_memory = found->second.destination;
+      }
+    }
   }
 
   void AddMemory(const TraceEvent& event) {
-    if (event.start != Presence::kRead || !event.bytes.has_value()) return;
-    MemoryEvent memory;
-    memory.time_ns = event.start_ns;
-    memory.address = event.address.value_or(0);
-    memory.allocated = *event.bytes >= 0;
-    memory.bytes = *event.bytes >= 0 ? *event.bytes : -(*event.bytes + 1) + 1;
-    memory.on_device = event.device_type.value_or(0) != 0;
-    memory.device = memory.on_device ? static_cast<int32_t>(event.device.value_or(0)) : -1;
-    memory.thread = ThreadOf(event.process, event.thread);
-    if (!event.allocation.empty()) {
-      memory.allocated = event.allocation == "alloc";
-      const size_t colon = event.memory_device.find(':');
-      memory.on_device = colon != std::string_view::npos;
-      memory.device = -1;
-      if (memory.on_device) {
-        memory.device =
-            static_cast<int32_t>(WholeNumber(event.memory_device.substr(colon + 1)).value_or(0));
-      }
+    const std::optional<int64_t> time_ns = Nanoseconds(event.start);
+    const std::optional<int64_t> bytes = DecimalTimes(event.bytes, 0);
+    if (!time_ns.has_value() || !bytes.has_value() || *bytes == INT64_MIN) {
+      ++unreadable_memory_;
+      return;
     }
+    MemoryEvent memory;
+    memory.time_ns = *time_ns;
+    memory.address = WholeNumber(event.address).value_or(0);
+    memory.bytes = std::abs(*bytes);
+    std::string_view device;  // Empty: the host's.
+    if (event.allocation.empty()) {
+      memory.allocated = *bytes >= 0;
+      if (WholeNumber(event.device_type).value_or(0) != 0) device = event.device;
+    } else {
+      memory.allocated = event.allocation == "alloc";
+      // "cuda:0"
+      const size_t colon = event.device.find(':');
+      if (colon != std::string_view::npos) device = event.device.substr(colon + 1);
+    }
+    memory.on_device = !device.empty();
+    if (memory.on_device) memory.device = static_cast<int32_t>(WholeNumber(device).value_or(0));
     recording_.memory_events.push_back(memory);
+    memory_threads_.push_back(IdentityOf(event.process, event.thread));
   }
 
   void AddSample(const TraceEvent& event) {
-    if (event.start != Presence::kRead) return;
+    const std::optional<int64_t> time_ns = Nanoseconds(event.start);
+    if (!time_ns.has_value()) {
+      ++unreadable_times_;
+      return;
+    }
     Sample sample;
-    sample.time_ns = event.start_ns;
-    sample.thread = ThreadOf(event.process, event.thread);
+    sample.time_ns = *time_ns;
     sample.frames = Frames(event.frames);
     recording_.samples.push_back(sample);
+    sample_threads_.push_back(IdentityOf(event.process, event.thread));
   }
 
   // A JSON list of texts.
   StringId Frames(std::string_view json) {
-    const auto list = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
-    std::vector<std::string> frames;
-    for (const auto& frame : list) {
-      if (frame.is_string()) frames.push_back(frame.get<std::string>());
-    }
-    return strings().Intern(JoinFrames(frames));
+    return strings().Intern(JoinFrames(TextsFromJson(json)));
   }
 
   // Zero where there is none, or one that is too large.
-  static int64_t Small(std::optional<uint64_t> number) {
-    return number.value_or(0) <= INT64_MAX ? static_cast<int64_t>(number.value_or(0)) : 0;
+  static int64_t Amount(std::string_view text) {
+    const uint64_t number = WholeNumber(text).value_or(0);
+    return number <= INT64_MAX ? static_cast<int64_t>(number) : 0;
+  }
+  static uint64_t Id(std::string_view text) { return WholeNumber(text).value_or(kNoId); }
+  static uint64_t Numbered(std::string_view argument, std::string_view id) {
+    const std::optional<uint64_t> number = WholeNumber(argument);
+    return number.has_value() ? *number : WholeNumber(id).value_or(0);
   }
 
   // Names of processes and threads may come before or after their events.
@@ -299,40 +402,40 @@ class KinetoImport {
   }
 
   void AddField() {
-    // Of our own exports.
-    if (elements_.key() == "externalIds") ids_are_operations_ = true;
-    if (elements_.key() == "deviceKind" && elements_.text().size() > 2) {
-      recording_.device_kind = elements_.text().substr(1, elements_.text().size() - 2);
-    }
-    if (elements_.key() != "distributedInfo") return;
-    // {"backend": "nccl", "rank": 0, "world_size": 2}
     const std::string_view text = elements_.text();
-    const size_t key = text.find("\"rank\"");
-    if (key == std::string_view::npos) return;
-    size_t at = text.find_first_of("-0123456789", key);
-    if (at == std::string_view::npos) return;
-    int32_t rank = -1;
-    std::from_chars(text.data() + at, text.data() + text.size(), rank);
-    recording_.rank = rank;
+    JsonCursor cursor(text.data(), text.data() + text.size());
+    // Of our own exports.
+    if (elements_.key() == "externalIds") {
+      ids_are_operations_ = true;
+    } else if (elements_.key() == "deviceKind") {
+      recording_.device_kind = DeviceKind(cursor.ReadValue().text);
+    } else if (elements_.key() == "distributedInfo" && cursor.EnterObject()) {
+      // {"backend": "nccl", "rank": 0, "world_size": 2}
+      for (JsonValue key; cursor.ReadKey(&key);) {
+        const JsonValue value = cursor.ReadValue();
+        if (key.text != "rank" || !value.is_scalar()) continue;
+        const std::optional<uint64_t> rank = WholeNumber(value.text);
+        if (rank.has_value() && *rank <= INT32_MAX) recording_.rank = static_cast<int32_t>(*rank);
+      }
+    }
   }
 
-  // Where there are several processes, device work belongs to that of its launch, unless the trace
-  // tells whose it is; else to none that is known.
-  void FindOwners() {
-    absl::flat_hash_map<int64_t, int64_t> thread_of_process;
-    for (const auto& [thread, identity] : recording_.threads) {
-      thread_of_process.emplace(identity.process, thread);
-    }
-    if (thread_of_process.size() < 2) return;
-    absl::flat_hash_map<uint64_t, int64_t> thread_of_launch;
-    for (const DeviceActivity& call : recording_.activities) {
-      if (IsHostCall(call.kind)) thread_of_launch.emplace(call.correlation, call.thread);
-    }
-    thread_of_launch.erase(0);  // Links nothing.
-    for (DeviceActivity& activity : recording_.activities) {
-      if (IsOnHost(activity.kind)) continue;
-      const auto launch = thread_of_launch.find(activity.correlation);
-      activity.thread = launch == thread_of_launch.end() ? kNoThread : launch->second;
+  // Goes into the titles of tables: "cuda", "xpu"; what is no such word is none.
+  static std::string DeviceKind(std::string_view word) {
+    constexpr size_t kLongest = 16;
+    const bool is_word =
+        word.size() <= kLongest && std::all_of(word.begin(), word.end(), [](char c) {
+          return absl::ascii_islower(c) || absl::ascii_isdigit(c);
+        });
+    return is_word ? std::string(word) : std::string();
+  }
+
+  // Device work belongs to the process of its launch, unless the trace tells whose it is.
+  void TakeOwners() {
+    if (owners_.empty()) return;
+    absl::flat_hash_map<std::string, int64_t> thread_of_process;
+    for (const Identity& identity : identities_) {
+      thread_of_process.emplace(identity.process, identity.number);
     }
     for (const auto& [place, process] : owners_) {
       const auto thread = thread_of_process.find(process);
@@ -343,54 +446,101 @@ class KinetoImport {
   // A launch belongs to the innermost span around it. Ids serve only for those that none encloses,
   // and only where no id contradicts what encloses it.
   void JoinCalls() {
+    FindLaunches();
     std::vector<DeviceActivity>& activities = recording_.activities;
-    if (ids_are_operations_) return TakeIds([](size_t) { return true; });
+    if (ids_are_operations_) {
+      TakeIds([](size_t) { return true; });
+      return;
+    }
     // An id that only repeats the correlation names nothing.
     for (size_t i = 0; i < activities.size(); ++i) {
       if (activity_ids_[i] == activities[i].correlation) activity_ids_[i] = kNoId;
     }
     JoinCallsToSpans(recording_.spans, &activities);
-    absl::flat_hash_set<uint64_t> calls;  // Correlations of launches that are there.
-    bool need_ids = false;
-    for (size_t i = 0; i < activities.size(); ++i) {
-      const DeviceActivity& call = activities[i];
-      if (!IsHostCall(call.kind)) continue;
-      if (call.correlation != 0) calls.insert(call.correlation);
-      const uint64_t id = activity_ids_[i];
-      if (call.operation == kNoOperation) {
-        need_ids |= id != kNoId;
+    const bool ids_hold = IdsHold();
+    SettleSharedCorrelations();
+    if (!ids_hold) return;
+    TakeIds([&](size_t i) {
+      const auto launch = launches_.find(activities[i].correlation);
+      const bool is_known = launch != launches_.end() && launch->second.thread != kNoThread;
+      return is_known == IsHostCall(activities[i].kind);
+    });
+  }
+
+  // The threads that made the calls with each correlation; what was launched gets them.
+  void FindLaunches() {
+    for (const DeviceActivity& call : recording_.activities) {
+      if (!IsHostCall(call.kind) || call.correlation == 0) continue;
+      const auto [found, is_new] = launches_.emplace(call.correlation, Launch{call.thread});
+      if (is_new) continue;
+      found->second.has_several_calls = has_shared_correlations_ = true;
+      if (found->second.thread != call.thread) found->second.thread = kNoThread;
+    }
+    for (DeviceActivity& activity : recording_.activities) {
+      if (IsHostCall(activity.kind)) continue;
+      const auto found = launches_.find(activity.correlation);
+      if (found != launches_.end()) activity.thread = found->second.thread;
+    }
+  }
+
+  // A runtime call and the driver call inside of it are one launch, made where the inner one was.
+  // Calls of several threads have one number by chance: none of them knows whose the work is.
+  void SettleSharedCorrelations() {
+    if (!has_shared_correlations_) return;
+    const auto each_of_several = [&](auto visit) {
+      for (DeviceActivity& call : recording_.activities) {
+        if (!IsHostCall(call.kind)) continue;
+        const auto found = launches_.find(call.correlation);
+        if (found != launches_.end() && found->second.has_several_calls) visit(found->second, call);
+      }
+    };
+    each_of_several([](Launch& launch, const DeviceActivity& call) {
+      if (call.operation == kNoOperation || call.start_ns < launch.innermost_start_ns) return;
+      launch.innermost = call.operation;
+      launch.innermost_start_ns = call.start_ns;
+    });
+    each_of_several([](const Launch& launch, DeviceActivity& call) {
+      call.operation = launch.thread == kNoThread ? kNoOperation : launch.innermost;
+    });
+    for (const auto& [correlation, launch] : launches_) ambiguous_ += launch.thread == kNoThread;
+  }
+
+  // Judged where an operation encloses a call: does the call's id say the same?
+  bool IdsHold() const {
+    for (size_t i = 0; i < recording_.activities.size(); ++i) {
+      const DeviceActivity& call = recording_.activities[i];
+      if (!IsHostCall(call.kind) || activity_ids_[i] == kNoId || call.operation == kNoOperation) {
         continue;
       }
-      const Span& around = recording_.spans[call.operation];
-      if (id != kNoId && around.kind == SpanKind::kOperation &&
-          span_ids_[call.operation] != kNoId && span_ids_[call.operation] != id) {
-        return;
+      const uint64_t id_around = span_ids_[call.operation];
+      if (recording_.spans[call.operation].kind == SpanKind::kOperation && id_around != kNoId &&
+          id_around != activity_ids_[i]) {
+        return false;
       }
     }
-    const auto launch_is_missing = [&](size_t i) {
-      return !IsHostCall(activities[i].kind) && !calls.contains(activities[i].correlation);
-    };
-    for (size_t i = 0; i < activities.size() && !need_ids; ++i) {
-      need_ids = activity_ids_[i] != kNoId && launch_is_missing(i);
-    }
-    if (!need_ids) return;
-    TakeIds([&](size_t i) { return IsHostCall(activities[i].kind) || launch_is_missing(i); });
+    return true;
   }
 
   // Records that have no operation get that of their id, if `may_take` says so of their place.
   template <typename MayTake>
   void TakeIds(MayTake may_take) {
+    std::vector<size_t> takers;
+    for (size_t i = 0; i < recording_.activities.size(); ++i) {
+      if (activity_ids_[i] != kNoId && recording_.activities[i].operation == kNoOperation &&
+          may_take(i)) {
+        takers.push_back(i);
+      }
+    }
+    if (takers.empty()) return;
     absl::flat_hash_map<uint64_t, uint64_t> span_of;
     for (size_t i = 0; i < span_ids_.size(); ++i) {
       if (span_ids_[i] == kNoId) continue;
       const auto [found, is_new] = span_of.emplace(span_ids_[i], i);
       if (!is_new) found->second = kNoOperation;  // Two have it: it names none.
     }
-    for (size_t i = 0; i < recording_.activities.size(); ++i) {
-      DeviceActivity& activity = recording_.activities[i];
-      if (activity_ids_[i] == kNoId || activity.operation != kNoOperation || !may_take(i)) continue;
+    for (const size_t i : takers) {
       const auto found = span_of.find(activity_ids_[i]);
-      if (found != span_of.end()) activity.operation = found->second;
+      if (found != span_of.end()) recording_.activities[i].operation = found->second;
     }
   }
 
@@ -401,16 +551,30 @@ class KinetoImport {
   }
 
   void AddNotes() {
-    const auto note = [&](uint64_t count, std::string_view what) {
+    const auto note = [&](uint64_t count, std::string_view one, std::string_view several) {
       if (count == 0) return;
-      recording_.notes.push_back(absl::StrCat(count, " ", Absl(what)));
+      recording_.notes.push_back(absl::StrCat(count, " ", Absl(count == 1 ? one : several)));
     };
     if (!elements_.damage().empty()) recording_.notes.push_back(elements_.damage());
-    note(unreadable_, "elements could not be read: left out");
-    note(elements_.too_long(), "elements are too long: left out");
-    note(without_time_, "events have no start or no duration: left out");
-    note(unreadable_times_, "events have times that are no numbers or do not fit: left out");
-    note(begins_and_ends_, "events are begins or ends (ph B and E), not complete ones: left out");
+    if (is_full_) {
+      recording_.notes.push_back(absl::StrCat("it is too large: what comes after the first ", read_,
+                                              " events was left out"));
+    }
+    note(unreadable_ + elements_.without_end(), "element could not be read: left out",
+         "elements could not be read: left out");
+    note(elements_.too_long(), "element is too long: left out", "elements are too long: left out");
+    note(without_time_, "event has no start or no duration: left out",
+         "events have no start or no duration: left out");
+    note(unreadable_times_, "event has a time that is no number or does not fit: left out",
+         "events have times that are no numbers or do not fit: left out");
+    note(unreadable_memory_, "memory event has no time or no size: left out",
+         "memory events have no time or no size: left out");
+    note(begins_and_ends_, "event is a begin or end (ph B or E), not a complete one: left out",
+         "events are begins or ends (ph B and E), not complete ones: left out");
+    note(ambiguous_,
+         "correlation id is used by calls of several threads: its device work has no operation",
+         "correlation ids are used by calls of several threads: their device work has no "
+         "operation");
     if (!left_out_.empty()) {
       std::vector<std::pair<std::string, uint64_t>> categories(left_out_.begin(), left_out_.end());
       std::stable_sort(categories.begin(), categories.end(),
@@ -429,52 +593,56 @@ class KinetoImport {
           absl::StrCat("events of categories that are no spans and no device work, left out: ",
                        absl::StrJoin(words, ", ")));
     }
-    NameThreads();
   }
 
+  // One and the same wherever it is written as a number or in quotes.
   static std::string ThreadKey(std::string_view process, std::string_view thread) {
     return absl::StrCat(Absl(process), absl::string_view("\0", 1), Absl(thread));
   }
 
-  int64_t ThreadOf(std::string_view process, std::string_view thread) {
-    if (!threads_.empty() && process == last_process_ && thread == last_thread_) return last_;
-    last_process_ = process;
-    last_thread_ = thread;
-    const auto [found, is_new] =
-        threads_.emplace(ThreadKey(process, thread), static_cast<int64_t>(threads_.size()));
-    if (is_new) {
-      ThreadIdentity identity;
-      identity.process = IdNumber(process);
-      identity.thread = IdNumber(thread);
-      recording_.threads[found->second] = identity;
-      thread_processes_.push_back(last_process_);
-      thread_keys_.push_back(found->first);
+  // The place of a thread in identities_.
+  size_t IdentityOf(std::string_view process, std::string_view thread) {
+    if (!identities_.empty()) {
+      const Identity& last = identities_[last_identity_];
+      if (last.process == process && last.thread == thread) return last_identity_;
     }
-    return last_ = found->second;
-  }
-
-  // Numbers are themselves; words get numbers of their own, below zero.
-  int64_t IdNumber(std::string_view text) {
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
     const auto [found, is_new] =
-        words_.emplace(std::string(text), -1 - static_cast<int64_t>(words_.size()));
-    return found->second;
+        identity_places_.emplace(ThreadKey(process, thread), identities_.size());
+    if (is_new) identities_.push_back({std::string(process), std::string(thread)});
+    return last_identity_ = found->second;
   }
 
-  static uint64_t Numbered(std::optional<uint64_t> argument, std::string_view id) {
-    if (argument.has_value()) return *argument;
-    return WholeNumber(id).value_or(0);
+  // Threads are numbered as they come in spans and calls, and only then in all else.
+  int64_t ThreadOf(std::string_view process, std::string_view thread) {
+    return Numbered(&identities_[IdentityOf(process, thread)]);
   }
 
   void NameThreads() {
-    for (auto& [thread, identity] : recording_.threads) {
-      const auto index = static_cast<size_t>(thread);
-      const auto process = process_names_.find(thread_processes_[index]);
-      if (process != process_names_.end()) identity.process_name = process->second;
-      const auto name = thread_names_.find(thread_keys_[index]);
-      if (name != thread_names_.end()) identity.thread_name = name->second;
+    for (size_t i = 0; i < recording_.memory_events.size(); ++i) {
+      recording_.memory_events[i].thread = Numbered(&identities_[memory_threads_[i]]);
+    }
+    for (size_t i = 0; i < recording_.samples.size(); ++i) {
+      recording_.samples[i].thread = Numbered(&identities_[sample_threads_[i]]);
+    }
+    for (const auto& [place, identity] : overhead_threads_) {
+      recording_.activities[place].thread = Numbered(&identities_[identity]);
+    }
+    Numbers numbers;
+    for (const Identity& identity : identities_) {
+      numbers.Claim(identity.process);
+      numbers.Claim(identity.thread);
+    }
+    for (const Identity& identity : identities_) {
+      ThreadIdentity& told = recording_.threads[identity.number];
+      told.process = numbers.Of(identity.process);
+      told.thread = numbers.Of(identity.thread);
+      // Words say best what they stand for, unless the trace has names for them.
+      if (!numbers.IsNumber(identity.process)) told.process_name = identity.process;
+      if (!numbers.IsNumber(identity.thread)) told.thread_name = identity.thread;
+      const auto process = process_names_.find(identity.process);
+      if (process != process_names_.end()) told.process_name = process->second;
+      const auto name = thread_names_.find(ThreadKey(identity.process, identity.thread));
+      if (name != thread_names_.end()) told.thread_name = name->second;
     }
   }
 
@@ -496,36 +664,60 @@ class KinetoImport {
 
   StringTable& strings() { return *recording_.strings; }
 
+  struct Launch {
+    int64_t thread = kNoThread;  // Several threads: none.
+    bool has_several_calls = false;
+    uint64_t innermost = kNoOperation;
+    int64_t innermost_start_ns = INT64_MIN;
+  };
+  struct Identity {
+    std::string process, thread;  // As they are written.
+    int64_t number = kNoThread;
+  };
+  int64_t Numbered(Identity* identity) {
+    if (identity->number == kNoThread) identity->number = threads_++;
+    return identity->number;
+  }
+
+  const ImportLimits limits_;
   FileBytes bytes_;
   TraceElements elements_;
   TraceEventReader reader_;
   WholeRecording recording_;
-  std::vector<uint64_t> span_ids_, activity_ids_;   // External ids, by position.
-  std::vector<std::pair<size_t, int64_t>> owners_;  // Places of activities, and their processes.
-  absl::flat_hash_map<std::string, int64_t> threads_;
-  std::vector<std::string> thread_processes_, thread_keys_;
-  std::string last_process_, last_thread_;
-  int64_t last_ = 0;
-  absl::flat_hash_map<std::string, int64_t> words_;
+  std::string last_category_;
+  Meaning last_meaning_ = MeaningOf("");
+  std::vector<uint64_t> span_ids_, activity_ids_;            // External ids, by position.
+  std::vector<size_t> memory_threads_, sample_threads_;      // Places in identities_, likewise.
+  std::vector<std::pair<size_t, size_t>> overhead_threads_;  // Places of activities, likewise.
+  std::vector<std::pair<size_t, std::string>> owners_;  // Places of activities, their processes.
+  absl::flat_hash_map<uint64_t, Launch> launches_;      // By correlation.
+  bool has_shared_correlations_ = false;
+  uint64_t ambiguous_ = 0;
+  std::vector<Identity> identities_;
+  absl::flat_hash_map<std::string, size_t> identity_places_;
+  size_t last_identity_ = 0;
+  int64_t threads_ = 0;
   absl::flat_hash_map<std::string, std::string> process_names_, thread_names_;
   absl::flat_hash_map<std::string, StringId> shapes_, dtypes_;
   std::map<std::string, uint64_t> left_out_;
   bool ids_are_operations_ = false;
   int64_t base_ns_ = 0;
   bool saw_start_ = false;
+  bool is_full_ = false;
   uint64_t read_ = 0;
   uint64_t unreadable_ = 0;
   uint64_t without_time_ = 0;
   uint64_t unreadable_times_ = 0;
+  uint64_t unreadable_memory_ = 0;
   uint64_t begins_and_ends_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<WholeRecording> ImportKineto(const std::string& path) {
+absl::StatusOr<WholeRecording> ImportKineto(const std::string& path, const ImportLimits& limits) {
   absl::StatusOr<FileBytes> bytes = FileBytes::Open(path);
   if (!bytes.ok()) return bytes.status();
-  return KinetoImport(*std::move(bytes)).Run(path);
+  return KinetoImport(*std::move(bytes), limits).Run(path);
 }
 
 }  // namespace tp

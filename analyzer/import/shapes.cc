@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
+#include "analyzer/import/json_cursor.h"
+
 namespace tp {
 namespace {
-
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Past the string that begins at `at`.
 size_t EndOfString(std::string_view json, size_t at) {
@@ -58,7 +58,7 @@ std::string ShapesFromJson(std::string_view json) {
       in_scalar = false;
     } else if (c == ',') {
       in_scalar = false;
-    } else if (!IsBlank(c)) {
+    } else if (!IsJsonBlank(c)) {
       if (depth == 1) {
         if (!in_scalar) add_input();
       } else if (depth == 2 || depth == 3) {
@@ -81,11 +81,30 @@ std::string ListFromJson(std::string_view json) {
       at = end;
       continue;
     }
-    if (!IsBlank(c)) list += c;
+    if (!IsJsonBlank(c)) list += c;
     if (c == ',') list += ' ';
     ++at;
   }
   return list;
+}
+
+std::vector<std::string> TextsFromJson(std::string_view json) {
+  std::vector<std::string> texts;
+  size_t depth = 0;
+  for (size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    if (c == '"') {
+      const size_t end = EndOfString(json, at);
+      const bool is_whole = end - at >= 2 && json[end - 1] == '"';
+      if (depth == 1 && is_whole) texts.push_back(Unescaped(json.substr(at + 1, end - at - 2)));
+      at = end;
+      continue;
+    }
+    ++at;
+    if (c == '[' || c == '{') ++depth;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+  }
+  return texts;
 }
 
 }  // namespace tp

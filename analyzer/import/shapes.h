@@ -1,10 +1,11 @@
-// Lists in JSON, as traces write shapes and types of inputs, to the one form in which they are
-// compared and shown.
+// Lists in JSON, as traces write shapes and types of inputs and frames of stacks, to the one form
+// in which they are compared and shown. Nothing is read behind `json`.
 #ifndef ANALYZER_IMPORT_SHAPES_H_
 #define ANALYZER_IMPORT_SHAPES_H_
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tp {
 
@@ -14,6 +15,9 @@ std::string ShapesFromJson(std::string_view json);
 
 // The list with one blank after each comma and no others outside of its texts.
 std::string ListFromJson(std::string_view json);
+
+// The texts in a list of texts; of what is no text nothing.
+std::vector<std::string> TextsFromJson(std::string_view json);
 
 }  // namespace tp
 

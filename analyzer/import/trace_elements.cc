@@ -1,8 +1,8 @@
 #include "analyzer/import/trace_elements.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,27 +10,39 @@
 namespace tp {
 namespace {
 
-constexpr size_t kWindowBytes = 1 << 20;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr uint64_t kMostReadAgain = uint64_t{1} << 30;
 
-enum CharacterClass : uint8_t { kOrdinary = 0, kQuote, kOpen, kClose };
+// What an event of a trace may begin with: {"ph": ...
+constexpr std::string_view kEventKeys[] = {"ph",  "cat", "name", "pid", "tid", "ts",
+                                           "dur", "id",  "args", "s",   "bp"};
 
-constexpr std::array<uint8_t, 256> kClasses = [] {
-  std::array<uint8_t, 256> classes{};
-  classes['"'] = kQuote;
-  classes['{'] = classes['['] = kOpen;
-  classes['}'] = classes[']'] = kClose;
-  return classes;
-}();
-
-bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+bool SeemsToBeginEvent(const char* begin, const char* brace, const char* end) {
+  // After another one: }, {
+  const char* before = brace;
+  const auto is_before = [&](char c) {
+    while (before > begin && IsJsonBlank(before[-1])) --before;
+    return before > begin && *--before == c;
+  };
+  if (!is_before(',') || !is_before('}')) return false;
+  const char* at = brace + 1;
+  while (at < end && IsJsonBlank(*at)) ++at;
+  const std::string_view rest(at, static_cast<size_t>(end - at));
+  if (!rest.starts_with('"')) return false;
+  return std::any_of(std::begin(kEventKeys), std::end(kEventKeys), [&](std::string_view key) {
+    return rest.substr(1).starts_with(key) && rest.substr(1 + key.size()).starts_with('"');
+  });
+}
 
 // The character after a number, or a word such as null.
-bool EndsScalar(char c) { return c == ',' || c == '}' || c == ']' || c == ':' || IsBlank(c); }
+bool EndsScalar(char c) { return c == ',' || c == '}' || c == ']' || c == ':' || IsJsonBlank(c); }
 
 }  // namespace
 
-TraceElements::TraceElements(FileBytes* bytes, size_t most_bytes)
-    : bytes_(bytes), most_bytes_(most_bytes), buffer_(kWindowBytes + kPadding) {}
+TraceElements::TraceElements(FileBytes* bytes, size_t most_bytes, size_t window_bytes)
+    : bytes_(bytes),
+      most_bytes_(most_bytes),
+      buffer_(std::max(window_bytes, kByteOrderMark.size()) + kJsonPadding) {}
 
 bool TraceElements::Refill(size_t* keep) {
   const size_t kept = filled_ - *keep;
@@ -39,10 +51,11 @@ bool TraceElements::Refill(size_t* keep) {
     position_ -= *keep;
     filled_ = kept;
     *keep = 0;
-  } else if (filled_ + kPadding == buffer_.size()) {
-    buffer_.resize((buffer_.size() - kPadding) * 2 + kPadding);
+  } else if (filled_ + kJsonPadding == buffer_.size()) {
+    buffer_.resize((buffer_.size() - kJsonPadding) * 2 + kJsonPadding);
   }
-  const size_t got = bytes_->Read(buffer_.data() + filled_, buffer_.size() - kPadding - filled_);
+  const size_t got =
+      bytes_->Read(buffer_.data() + filled_, buffer_.size() - kJsonPadding - filled_);
   filled_ += got;
   bytes_read_ += got;
   return got > 0;
@@ -50,62 +63,20 @@ bool TraceElements::Refill(size_t* keep) {
 
 int TraceElements::Peek() {
   while (true) {
-    while (position_ < filled_ && IsBlank(buffer_[position_])) ++position_;
+    while (position_ < filled_ && IsJsonBlank(buffer_[position_])) ++position_;
     if (position_ < filled_) return static_cast<unsigned char>(buffer_[position_]);
     size_t keep = position_;
     if (!Refill(&keep)) return -1;
   }
 }
 
-const char* TraceElements::FindEnd(const char* at, const char* end, Scan* scan) {
-  while (at < end) {
-    if (scan->in_string) {
-      if (scan->escaped) {
-        scan->escaped = false;
-        ++at;
-        continue;
-      }
-      const auto* quote =
-          static_cast<const char*>(std::memchr(at, '"', static_cast<size_t>(end - at)));
-      const char* stop = quote != nullptr ? quote : end;
-      const auto* escape =
-          static_cast<const char*>(std::memchr(at, '\\', static_cast<size_t>(stop - at)));
-      if (escape != nullptr) {
-        scan->escaped = true;
-        at = escape + 1;
-        continue;
-      }
-      if (quote == nullptr) return nullptr;
-      scan->in_string = false;
-      at = quote + 1;
-      if (scan->depth == 0) return at;
-      continue;
-    }
-    switch (kClasses[static_cast<unsigned char>(*at++)]) {
-      case kQuote:
-        scan->in_string = true;
-        break;
-      case kOpen:
-        ++scan->depth;
-        break;
-      case kClose:
-        if (--scan->depth == 0) return at;
-        break;
-      default:
-        break;
-    }
-  }
-  return nullptr;
-}
-
 bool TraceElements::ReadValue() {
   const int first = Peek();
   if (first < 0) return false;
   // A closing bracket where a value should be is taken as one: its reader will complain of it.
-  const uint8_t kind = kClasses[static_cast<size_t>(first)];
-  const bool is_scalar = kind == kOrdinary || kind == kClose;
+  const bool is_scalar = first != '"' && first != '[' && first != '{';
   size_t start = position_;
-  Scan scan;
+  JsonSkip skip;
   bool skipped = false;
   while (true) {
     const char* begin = buffer_.data();
@@ -115,7 +86,7 @@ bool TraceElements::ReadValue() {
       const char* stop = std::find_if(begin + position_, end, EndsScalar);
       if (stop != end) found = stop;
     } else {
-      found = FindEnd(begin + position_, begin + filled_, &scan);
+      found = SkipJson(begin + position_, begin + filled_, &skip);
     }
     if (found != nullptr) {
       position_ = static_cast<size_t>(found - begin);
@@ -127,35 +98,90 @@ bool TraceElements::ReadValue() {
     }
     position_ = filled_;
     if (filled_ - start > most_bytes_ && !skipped) {
-      skipped = true;
       ++too_long_;
+      if (ReadAgainFrom(start + 1)) return false;
+      skipped = true;
     }
     size_t keep = skipped ? filled_ : start;
-    if (!Refill(&keep)) {
+    const bool is_refilled = Refill(&keep);
+    start = keep;
+    if (!is_refilled) {
+      if (!skipped && ReadAgainFrom(start + 1)) {
+        ++without_end_;
+        return false;
+      }
       cut_off_ = true;
       return false;
     }
-    start = keep;
   }
+}
+
+bool TraceElements::ReadAgainFrom(size_t place) {
+  if (!ResumeFrom(place)) return false;
+  read_again_ += filled_ - position_;
+  return true;
+}
+
+bool TraceElements::ResumeFrom(size_t place) {
+  if (state_ != State::kEvents || read_again_ > kMostReadAgain) return false;
+  const char* const begin = buffer_.data();
+  const char* at = begin + place;
+  const char* const end = begin + filled_;
+  while ((at = static_cast<const char*>(std::memchr(at, '{', static_cast<size_t>(end - at)))) !=
+         nullptr) {
+    if (SeemsToBeginEvent(begin, at, end)) {
+      position_ = static_cast<size_t>(at - begin);
+      return true;
+    }
+    ++at;
+  }
+  read_again_ += filled_ - place;
+  return false;
+}
+
+bool TraceElements::ReadEvent(TraceEventReader* reader, TraceEvent* event) {
+  is_readable_ = false;
+  if (Peek() != '{') return ReadValue();
+  while (true) {
+    const std::string_view window(buffer_.data() + position_, filled_ - position_);
+    if (reader->Read(window, event)) {
+      value_ = position_;
+      value_bytes_ = reader->passed();
+      position_ += value_bytes_;
+      is_readable_ = true;
+      return true;
+    }
+    size_t keep = position_;
+    if (!reader->ended() || window.size() > most_bytes_ || !Refill(&keep)) break;
+  }
+  // Behind a break brackets and quotes may be anything: what seems to begin an event says more.
+  value_ = position_;
+  value_bytes_ = 0;
+  if (!reader->ended() && ResumeFrom(position_ + 1 + reader->passed())) return true;
+  return ReadValue();
 }
 
 TraceElements::Kind TraceElements::End(std::string damage) {
   state_ = State::kEnd;
   if (damage_.empty()) damage_ = std::move(damage);
+  if (cut_off_ && read_again_ > kMostReadAgain) {
+    damage_ = "it is broken in too many places: the rest was left out";
+  }
   // How a gzipped file broke says more than where its text ends.
   if (!bytes_->damage().empty()) damage_ = bytes_->damage();
   value_ = value_bytes_ = 0;
   return Kind::kEnd;
 }
 
-TraceElements::Kind TraceElements::Next() {
+TraceElements::Kind TraceElements::Next(TraceEventReader* reader, TraceEvent* event) {
   constexpr const char* kCutOff = "the file ends in the middle: it was cut off";
   while (true) {
     switch (state_) {
       case State::kStart: {
         int first = Peek();
-        if (first == 0xEF && filled_ - position_ >= 3) {  // A byte order mark.
-          position_ += 3;
+        if (position_ == 0 &&
+            std::string_view(buffer_.data(), filled_).starts_with(kByteOrderMark)) {
+          position_ += kByteOrderMark.size();
           first = Peek();
         }
         if (first == '{') {
@@ -220,7 +246,7 @@ TraceElements::Kind TraceElements::Next() {
           }
           return End(Peek() < 0 ? "" : "text after the end of the trace was left out");
         }
-        if (ReadValue()) return Kind::kEvent;
+        if (reader == nullptr ? ReadValue() : ReadEvent(reader, event)) return Kind::kEvent;
         if (cut_off_) return End(kCutOff);
         break;  // Skipped.
       }

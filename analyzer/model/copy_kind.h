@@ -10,6 +10,7 @@ namespace tp {
 
 // Numbers behind those of CUpti_ActivityMemcpyKind for what is no call's copy: unified memory that
 // moved by itself. Nsight Systems' exports number it so.
+inline constexpr uint32_t kCopyKindsOfCalls = 10;
 inline constexpr uint32_t kUnifiedHtoD = 11;
 inline constexpr uint32_t kUnifiedDtoH = 12;
 inline constexpr uint32_t kUnifiedDtoD = 13;

@@ -89,9 +89,15 @@ void EveryCase::SetUp() {
   folder_ = *real / name.substr(kRealPrefix.size());
 }
 
+std::vector<std::string> RealCaseNames() {
+  std::vector<std::string> names;
+  for (const std::string& name : kRealCases) names.push_back(std::string(kRealPrefix) + name);
+  return names;
+}
+
 std::vector<std::string> AllCases() {
   std::vector<std::string> names = MadeUpCases();
-  for (const std::string& name : kRealCases) names.push_back(std::string(kRealPrefix) + name);
+  for (const std::string& name : RealCaseNames()) names.push_back(name);
   return names;
 }
 

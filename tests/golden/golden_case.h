@@ -49,6 +49,7 @@ class EveryCase : public testing::TestWithParam<std::string> {
   std::filesystem::path folder_;
 };
 std::vector<std::string> AllCases();
+std::vector<std::string> RealCaseNames();
 
 // The tests that compare outputs, each all those of its calls.
 enum class ComparedBy { kTables, kExports };

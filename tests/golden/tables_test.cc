@@ -2,7 +2,7 @@
 //
 // Compared: the calls of EventList.table, key_averages(...).table, key_averages, total_average,
 // function_events, device_kernels and its tables, and the errors of these. exports_test compares
-// the others.
+// the others. The real ones twice: as recordings, and imported from the traces they were made of.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "analyzer/import/import.h"
 #include "analyzer/present/table.h"
 #include "analyzer/summarize/summary.h"
 #include "analyzer/summarize/whole_summary.h"
@@ -67,7 +68,10 @@ std::string FirstDifference(const std::string& actual, const std::string& expect
 class Comparison {
  public:
   explicit Comparison(const std::filesystem::path& folder)
-      : golden_(folder), summary_(Summarize(golden_.recording())) {}
+      : golden_(folder), recording_(golden_.recording()), summary_(Summarize(recording_)) {}
+  // With a recording that should be the same.
+  Comparison(const std::filesystem::path& folder, const WholeRecording& recording)
+      : golden_(folder), recording_(recording), summary_(Summarize(recording_)) {}
 
   void CompareAll() {
     std::vector<std::string> files;
@@ -91,8 +95,7 @@ class Comparison {
     options.top_level = top_level;
     const Summary* summary = &summary_;
     query::Table table = Tabulate({&summary, 1}, options, 0);
-    if (!golden_.recording().device_kind.empty())
-      table.set_device_kind(golden_.recording().device_kind);
+    if (!recording_.device_kind.empty()) table.set_device_kind(recording_.device_kind);
     return table;
   }
 
@@ -322,7 +325,7 @@ class Comparison {
     std::vector<json> lists;
     for (std::vector<size_t>& list : children) {
       std::stable_sort(list.begin(), list.end(), [this](size_t a, size_t b) {
-        const std::vector<Span>& all = golden_.recording().spans;
+        const std::vector<Span>& all = recording_.spans;
         if (all[a].start_ns != all[b].start_ns) return all[a].start_ns < all[b].start_ns;
         return all[a].end_ns > all[b].end_ns;
       });
@@ -374,6 +377,7 @@ class Comparison {
   }
 
   GoldenCase golden_;
+  const WholeRecording& recording_;
   Summary summary_;
 };
 
@@ -381,7 +385,16 @@ class Tables : public EveryCase {};
 
 TEST_P(Tables, AreAsExpected) { Comparison(folder()).CompareAll(); }
 
+class ImportedTables : public EveryCase {};
+
+TEST_P(ImportedTables, AreAsExpected) {
+  const absl::StatusOr<WholeRecording> imported = ImportFile(folder() / "trace.json.gz");
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  Comparison(folder(), *imported).CompareAll();
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, Tables, testing::ValuesIn(AllCases()), TestName);
+INSTANTIATE_TEST_SUITE_P(Golden, ImportedTables, testing::ValuesIn(RealCaseNames()), TestName);
 
 }  // namespace
 }  // namespace tp
