@@ -31,7 +31,8 @@ absl::StatusOr<FileBytes> FileBytes::Open(const std::string& path) {
   struct stat about;
   if (fstat(fd, &about) == 0 && !S_ISREG(about.st_mode)) {
     close(fd);
-    return absl::InvalidArgumentError(absl::StrCat(path, " is no file"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, S_ISDIR(about.st_mode) ? " is a folder" : " is no file (a pipe, or a device)"));
   }
   const gzFile file = gzdopen(fd, "rb");
   if (file == nullptr) {

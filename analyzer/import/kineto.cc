@@ -131,13 +131,15 @@ class Numbers {
 
 class KinetoImport {
  public:
-  explicit KinetoImport(FileBytes bytes) : bytes_(std::move(bytes)), elements_(&bytes_) {}
+  KinetoImport(FileBytes bytes, const ImportLimits& limits)
+      : limits_(limits), bytes_(std::move(bytes)), elements_(&bytes_) {}
 
   absl::StatusOr<WholeRecording> Run(const std::string& path) {
     TraceEvent event;
     for (TraceElements::Kind kind;
          (kind = elements_.Next(&reader_, &event)) != TraceElements::Kind::kEnd;) {
       if (kind == TraceElements::Kind::kEvent) {
+        if (IsFull()) break;
         AddElement(event);
       } else {
         AddField();
@@ -167,6 +169,13 @@ class KinetoImport {
   }
 
  private:
+  bool IsFull() {
+    const size_t records = recording_.spans.size() + recording_.activities.size() +
+                           recording_.memory_events.size() + recording_.samples.size();
+    is_full_ = records >= limits_.records || strings().memory_bytes() >= limits_.text_bytes;
+    return is_full_;
+  }
+
   void SeeStart(int64_t start_ns) {
     base_ns_ = saw_start_ ? std::min(base_ns_, start_ns) : start_ns;
     saw_start_ = true;
@@ -528,6 +537,10 @@ class KinetoImport {
       recording_.notes.push_back(absl::StrCat(count, " ", Absl(count == 1 ? one : several)));
     };
     if (!elements_.damage().empty()) recording_.notes.push_back(elements_.damage());
+    if (is_full_) {
+      recording_.notes.push_back(absl::StrCat("it is too large: what comes after the first ", read_,
+                                              " events was left out"));
+    }
     note(unreadable_ + elements_.without_end(), "element could not be read: left out",
          "elements could not be read: left out");
     note(elements_.too_long(), "element is too long: left out", "elements are too long: left out");
@@ -644,6 +657,7 @@ class KinetoImport {
     return identity->number;
   }
 
+  const ImportLimits limits_;
   FileBytes bytes_;
   TraceElements elements_;
   TraceEventReader reader_;
@@ -665,6 +679,7 @@ class KinetoImport {
   bool ids_are_operations_ = false;
   int64_t base_ns_ = 0;
   bool saw_start_ = false;
+  bool is_full_ = false;
   uint64_t read_ = 0;
   uint64_t unreadable_ = 0;
   uint64_t without_time_ = 0;
@@ -675,10 +690,10 @@ class KinetoImport {
 
 }  // namespace
 
-absl::StatusOr<WholeRecording> ImportKineto(const std::string& path) {
+absl::StatusOr<WholeRecording> ImportKineto(const std::string& path, const ImportLimits& limits) {
   absl::StatusOr<FileBytes> bytes = FileBytes::Open(path);
   if (!bytes.ok()) return bytes.status();
-  return KinetoImport(*std::move(bytes)).Run(path);
+  return KinetoImport(*std::move(bytes), limits).Run(path);
 }
 
 }  // namespace tp

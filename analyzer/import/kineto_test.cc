@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -325,6 +326,158 @@ TEST_F(KinetoTest, GzippedTracesAreReadAndCutOnesGiveWhatTheyHold) {
   if (recording.ok()) {
     EXPECT_FALSE(recording->notes.empty());
   }
+}
+
+TEST_F(KinetoTest, ValuesOfAnyKindAnywhereDoNoHarm) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  const std::vector<std::string> values = {"0",
+                                           "-0",
+                                           "-1",
+                                           "-1e18",
+                                           "1e18",
+                                           "1e-400",
+                                           "1e400",
+                                           "1000000000000000000",
+                                           "9223372036854775807",
+                                           "9223372036854775808",
+                                           "18446744073709551615",
+                                           "18446744073709551616",
+                                           "NaN",
+                                           "-NaN",
+                                           "Infinity",
+                                           "-Infinity",
+                                           "null",
+                                           "true",
+                                           "nan(0x1)",
+                                           "0x10",
+                                           "\"\"",
+                                           "\"12.5\"",
+                                           "\"x\"",
+                                           "\"\\u0000\"",
+                                           std::string("\"\0\0\"", 4),
+                                           "\"\\ud800\"",
+                                           "\"\xFF\xFE\"",
+                                           "\"" + std::string(10'000, 'n') + "\"",
+                                           "[]",
+                                           "{}",
+                                           "[[1, \"a\"], {}]",
+                                           "{\"name\": {\"name\": [1]}}",
+                                           deep};
+  const std::vector<std::string> keys = {
+      "ph",    "cat",         "name",        "pid",        "tid",        "ts",         "dur",
+      "args",  "External id", "correlation", "stream",     "device",     "context",    "cbid",
+      "Bytes", "Addr",        "Device Type", "Input Dims", "Input type", "Call stack", "stack",
+      "Flops", "value",       "result",      "copy kind"};
+  for (const std::string category : {"cpu_op", "cuda_runtime", "kernel", "gpu_memcpy"}) {
+    for (const std::string& key : keys) {
+      std::string events = OneKernel();
+      const bool is_argument = key[0] == 'E' || key.size() > 4 || key == "cbid" || key == "Addr";
+      for (const std::string& value : values) {
+        const std::string last = "\"" + key + "\": " + value;
+        const std::string event = Complete(category, "other", "2000", "1", "{}");
+        // What comes twice counts as it comes last.
+        events += ", " + event.substr(0, event.size() - 1) + ", " +
+                  (is_argument ? "\"args\": {" + last + "}" : last) + "}";
+      }
+      const WholeRecording recording = Events(events + ", " + OneKernel());
+      size_t own = 0;
+      for (const Span& span : recording.spans) {
+        own += Text(recording, span.name) == "aten::mm" && span.end_ns - span.start_ns == 100'000;
+      }
+      for (const DeviceActivity& activity : recording.activities) {
+        own += Text(recording, activity.name) == "gemm" && activity.stream == 7;
+      }
+      EXPECT_EQ(own, 4u) << category << " " << key;
+      EXPECT_LE(recording.spans.size() + recording.activities.size(), values.size() + 6);
+    }
+  }
+}
+
+TEST_F(KinetoTest, EventsThatComeTwiceCountTwice) {
+  const WholeRecording recording = Events(OneKernel() + "," + OneKernel());
+  ASSERT_EQ(recording.spans.size(), 2u);
+  EXPECT_NE(recording.spans[0].id, recording.spans[1].id);
+  EXPECT_EQ(recording.activities.size(), 4u);
+}
+
+TEST_F(KinetoTest, TimesThatNoClockShowsAreLeftOutAndTold) {
+  std::string events = OneKernel();
+  for (const char* time : {"1e18", "-1e18", "18446744073709551615", "4611686018427387904", "NaN"}) {
+    events +=
+        "," + Complete("kernel", "far", time, "1") + "," + Complete("kernel", "long", "1", time);
+  }
+  // These are times, if far ones: the summary sorts them out.
+  events += "," + Complete("kernel", "early", "0", "1") + "," +
+            Complete("kernel", "late", "1000000000000000", "1");
+  const WholeRecording recording = Events(events);
+  EXPECT_EQ(recording.activities.size(), 4u);
+  ASSERT_EQ(recording.notes.size(), 1u);
+  EXPECT_EQ(recording.notes[0], "10 events have times that are no numbers or do not fit: left out");
+}
+
+TEST_F(KinetoTest, WhatIsNoReadableFileGivesOneLine) {
+  const std::string pipe = path_ + ".pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path :
+       {pipe, std::string(std::getenv("TEST_TMPDIR")), std::string("/dev/zero"), path_ + ".none",
+        path_ + "/below", std::string()}) {
+    const absl::Status status = ImportFile(path).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_EQ(std::string(status.message()).find('\n'), std::string::npos) << status;
+  }
+  unlink(pipe.c_str());
+}
+
+TEST_F(KinetoTest, GzippedMembersAreReadOneAfterTheOtherAndGarbageBehindIsNot) {
+  const std::string text = "{\"traceEvents\": [" + OneKernel() + "," + OneKernel() + "]}";
+  const auto gzipped = [&](const std::string& part) {
+    const gzFile file = gzopen(path_.c_str(), "wb");
+    EXPECT_EQ(gzwrite(file, part.data(), part.size()), static_cast<int>(part.size()));
+    gzclose(file);
+    std::ifstream packed(path_, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(packed)), {});
+  };
+  for (size_t cut = 1; cut < text.size(); cut += 7) {
+    const std::string members = gzipped(text.substr(0, cut)) + gzipped(text.substr(cut));
+    absl::StatusOr<WholeRecording> recording = Import(members);
+    ASSERT_TRUE(recording.ok()) << recording.status();
+    EXPECT_EQ(recording->spans.size(), 2u);
+    EXPECT_TRUE(recording->notes.empty());
+    recording = Import(members + "garbage");
+    ASSERT_TRUE(recording.ok()) << recording.status();
+    EXPECT_EQ(recording->spans.size(), 2u);
+  }
+  const std::string whole = gzipped(text);
+  for (size_t place = 0; place < whole.size(); ++place) {
+    std::string damaged = whole;
+    damaged[place] ^= 0x40;
+    const absl::StatusOr<WholeRecording> recording = Import(damaged);
+    if (recording.ok() && recording->spans.size() < 2) {
+      EXPECT_FALSE(recording->notes.empty()) << place;
+    }
+    const absl::StatusOr<WholeRecording> cut = Import(whole.substr(0, place));
+    if (cut.ok()) {
+      EXPECT_FALSE(cut->notes.empty()) << place;
+    }
+  }
+}
+
+TEST_F(KinetoTest, WhatIsTooLargeForMemoryIsLeftOutAndTold) {
+  std::ofstream(path_) << "{\"traceEvents\": [" << OneKernel() << "," << OneKernel()
+                       << "], \"distributedInfo\": {\"rank\": 3}}";
+  absl::StatusOr<WholeRecording> recording = ImportKineto(path_, {.records = 6});
+  ASSERT_TRUE(recording.ok());
+  EXPECT_TRUE(recording->notes.empty());
+  EXPECT_EQ(recording->rank, 3);
+  recording = ImportKineto(path_, {.records = 4});
+  ASSERT_TRUE(recording.ok());
+  EXPECT_EQ(recording->spans.size() + recording->activities.size(), 4u);
+  ASSERT_EQ(recording->notes.size(), 1u);
+  EXPECT_EQ(recording->notes[0],
+            "it is too large: what comes after the first 4 events was left out");
+  recording = ImportKineto(path_, {.text_bytes = 1});
+  ASSERT_TRUE(recording.ok());
+  EXPECT_EQ(recording->notes.size(), 1u);
 }
 
 TEST_F(KinetoTest, EventsLongerThanTheWindowAreReadWhole) {

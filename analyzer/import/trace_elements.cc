@@ -10,8 +10,7 @@
 namespace tp {
 namespace {
 
-constexpr size_t kWindowBytes = 1 << 20;
-
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr uint64_t kMostReadAgain = uint64_t{1} << 30;
 
 // What an event of a trace may begin with: {"ph": ...
@@ -40,8 +39,10 @@ bool EndsScalar(char c) { return c == ',' || c == '}' || c == ']' || c == ':' ||
 
 }  // namespace
 
-TraceElements::TraceElements(FileBytes* bytes, size_t most_bytes)
-    : bytes_(bytes), most_bytes_(most_bytes), buffer_(kWindowBytes + kJsonPadding) {}
+TraceElements::TraceElements(FileBytes* bytes, size_t most_bytes, size_t window_bytes)
+    : bytes_(bytes),
+      most_bytes_(most_bytes),
+      buffer_(std::max(window_bytes, kByteOrderMark.size()) + kJsonPadding) {}
 
 bool TraceElements::Refill(size_t* keep) {
   const size_t kept = filled_ - *keep;
@@ -178,8 +179,9 @@ TraceElements::Kind TraceElements::Next(TraceEventReader* reader, TraceEvent* ev
     switch (state_) {
       case State::kStart: {
         int first = Peek();
-        if (first == 0xEF && filled_ - position_ >= 3) {  // A byte order mark.
-          position_ += 3;
+        if (position_ == 0 &&
+            std::string_view(buffer_.data(), filled_).starts_with(kByteOrderMark)) {
+          position_ += kByteOrderMark.size();
           first = Peek();
         }
         if (first == '{') {

@@ -28,8 +28,10 @@ class TraceElements {
     kEnd,
   };
 
-  // `bytes` outlives it. A value longer than `most_bytes` is skipped.
-  explicit TraceElements(FileBytes* bytes, size_t most_bytes = size_t{64} << 20);
+  // `bytes` outlives it. A value longer than `most_bytes` is skipped. The window grows to what a
+  // value needs.
+  explicit TraceElements(FileBytes* bytes, size_t most_bytes = size_t{64} << 20,
+                         size_t window_bytes = size_t{1} << 20);
 
   // The next value: text() holds it until the next call.
   Kind Next() { return Next(nullptr, nullptr); }

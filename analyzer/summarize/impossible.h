@@ -15,7 +15,8 @@ namespace tp {
 enum class Impossibility {
   kEndsBeforeStart,
   kStartsBeforeLaunch,  // Device work that starts before the call that launched it.
-  kOutsideRecording,    // Before capturing began, after now, or where no clock can be.
+  // Before capturing began, after now, or where no clock can be; in files, far from all else.
+  kOutsideRecording,
 };
 
 class ImpossibleRecords {

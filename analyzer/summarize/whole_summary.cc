@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyzer/present/notes.h"
+#include "analyzer/summarize/recording_extent.h"
 
 namespace tp {
 namespace {
@@ -77,6 +78,14 @@ class Processes {
   std::optional<std::pair<int64_t, int64_t>> last_;  // A thread and its process.
 };
 
+// What is outside is in no sum.
+void SetExtent(const RecordingExtent& extent, Summary* summary) {
+  if (extent.is_everything) return;
+  // 0 stands for no start: to be a nanosecond too generous does no harm.
+  summary->SetRecordingStart(extent.first_ns == 0 ? -1 : extent.first_ns);
+  summary->SetLatest(extent.last_ns);
+}
+
 // Adds each record to the summary that `summary_of(thread)` gives.
 template <typename SummaryOf>
 void AddRecords(const WholeRecording& recording, SummaryOf summary_of) {
@@ -92,11 +101,15 @@ void AddRecords(const WholeRecording& recording, SummaryOf summary_of) {
 // A summary for each process that has records.
 std::map<int64_t, Summary> SummarizeEach(const WholeRecording& recording, Processes* processes) {
   std::map<int64_t, Summary> summaries;
+  const RecordingExtent extent = ExtentOf(recording);
   AddRecords(recording, [&](int64_t thread) -> Summary& {
     const int64_t process = processes->Of(thread);
     const auto [place, is_new] =
         summaries.try_emplace(process, recording.strings.get(), NoLimits());
-    if (is_new) place->second.SetProcess(process);
+    if (is_new) {
+      place->second.SetProcess(process);
+      SetExtent(extent, &place->second);
+    }
     return place->second;
   });
   return summaries;
@@ -141,19 +154,11 @@ void AddProcesses(const WholeRecording& recording, Processes* processes, Summary
 
 }  // namespace
 
-int64_t EndOf(const WholeRecording& recording) {
-  int64_t end_ns = recording.base_ns;
-  for (const Span& span : recording.spans) {
-    end_ns = std::max(end_ns, span.end_ns == kStillOpen ? span.start_ns : span.end_ns);
-  }
-  for (const DeviceActivity& activity : recording.activities) {
-    end_ns = std::max(end_ns, activity.end_ns);
-  }
-  return end_ns;
-}
+int64_t EndOf(const WholeRecording& recording) { return ExtentOf(recording).last_ns; }
 
 Summary Summarize(const WholeRecording& recording) {
   Summary summary(recording.strings.get(), NoLimits());
+  SetExtent(ExtentOf(recording), &summary);
   const Processes processes(recording);
   if (processes.names().size() == 1) summary.SetProcess(processes.names().begin()->first);
   AddRecords(recording, [&](int64_t) -> Summary& { return summary; });

@@ -1,5 +1,6 @@
 // The summary of a recording that is over: the same running summary as for live sessions, fed at
-// once and with room for everything.
+// once and with room for everything. What lies far outside of the recording is in no sum
+// (recording_extent.h).
 #ifndef ANALYZER_SUMMARIZE_WHOLE_SUMMARY_H_
 #define ANALYZER_SUMMARIZE_WHOLE_SUMMARY_H_
 
@@ -14,7 +15,8 @@ namespace tp {
 // `recording` outlives the summary (its texts).
 Summary Summarize(const WholeRecording& recording);
 
-// Latest end of all that ended: what is still open ends then.
+// Latest end of what lies inside of the recording (recording_extent.h): what is still open ends
+// then.
 int64_t EndOf(const WholeRecording& recording);
 
 // Tabulate() with all that a reader must know beside it: the recording's notes, impossible records
