@@ -276,6 +276,7 @@ void Collector::ObeyDaemon() {
 void Collector::Obey(const CaptureCommand& command) {
   capture_token_ = command.token;
   status_changed_ = true;
+  if (command.on && !command.activities.empty()) SetActivities(command.activities);
   if (command.on && state_ != State::kCapturing) {
     if (!is_wanted_) {
       // What ended before is read now, and not told; what follows is told by its times.
@@ -286,6 +287,20 @@ void Collector::Obey(const CaptureCommand& command) {
     if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kFirstClockTries);
   } else if (!command.on && is_wanted_) {
     StopCapture();
+  }
+}
+
+// The tool has looked at the words: those that are not known here are of a newer one, and whoever
+// asked sees what is collected.
+void Collector::SetActivities(std::string_view words) {
+  std::vector<std::string> unknown;
+  options_.activities = ParseActivities(words, &unknown);
+  if (capture_ == nullptr) return;
+  std::string reason;
+  if (!capture_->SetActivities(options_.activities, &reason)) {
+    Disable(std::move(reason));
+  } else if (state_ == State::kCapturing) {
+    FollowActivities();
   }
 }
 

@@ -15,7 +15,6 @@
 
 #include "collector/cupti/activity_buffers.h"
 #include "collector/cupti/activity_reader.h"
-#include "collector/cupti/activity_set.h"
 #include "collector/cupti/capture.h"
 #include "collector/cupti/cupti_api.h"
 #include "collector/cupti/cupti_client.h"
@@ -27,6 +26,7 @@
 #include "collector/operation/operation_reader.h"
 #include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
+#include "proto/activity_set.h"
 
 namespace tp::collect {
 
@@ -83,6 +83,7 @@ class Collector {
   void Seal();
   void ObeyDaemon();
   void Obey(const CaptureCommand& command);
+  void SetActivities(std::string_view words);
   void StopCapture();
   void BeginCapturedTime(int64_t start_ns);
   void EndCapturedTime();

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "collector/collector.h"
-#include "collector/cupti/activity_set.h"
 #include "collector/environment.h"
 #include "collector/log.h"
 #include "collector/operation/nvtx_listener.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
+#include "proto/activity_set.h"
 
 namespace tp::collect {
 namespace {

@@ -106,9 +106,10 @@ void CollectorPeer::Flush(uint64_t token) {
   connection_->Send(message);
 }
 
-void CollectorPeer::Capture(bool on, uint64_t token) {
+void CollectorPeer::Capture(const query::CaptureRequest& request, uint64_t token) {
   wire::FromDaemon message;
-  message.mutable_capture()->set_on(on);
+  message.mutable_capture()->set_on(request.on());
+  message.mutable_capture()->set_activities(request.activities());
   message.mutable_capture()->set_token(token);
   connection_->Send(message);
 }

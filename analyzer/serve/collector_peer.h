@@ -40,7 +40,7 @@ class CollectorPeer {
   void Closed();
 
   void Flush(uint64_t token);
-  void Capture(bool on, uint64_t token);
+  void Capture(const query::CaptureRequest& request, uint64_t token);
   Session* session() const { return session_; }
 
  private:

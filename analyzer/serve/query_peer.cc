@@ -123,7 +123,7 @@ void QueryPeer::BeginCaptures(const query::Request& request) {
     waiting.pids.push_back(session->pid());
     waiting.unanswered.insert(session->pid());
     if (!session->connected()) continue;
-    session->peer()->Capture(request.capture().on(), waiting.token);
+    session->peer()->Capture(request.capture(), waiting.token);
     waiting.collectors[session->peer()] = session->pid();
   }
   Wait(std::move(waiting), kCaptureWait);

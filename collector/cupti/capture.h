@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "collector/cupti/activity_buffers.h"
-#include "collector/cupti/activity_set.h"
 #include "collector/cupti/clock.h"
 #include "collector/cupti/cupti_client.h"
 #include "collector/cupti/graph_node_log.h"
+#include "proto/activity_set.h"
 
 namespace tp::collect {
 

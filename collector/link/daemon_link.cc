@@ -25,7 +25,7 @@ namespace {
 // Field numbers of proto/wire.proto's FromCollector and FromDaemon.
 constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6;
 constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4;
-constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2;
+constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2, kCaptureActivities = 3;
 constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4, kWelcomeLastSequence = 5;
 
 constexpr std::string_view kMagic = "TPC1";
@@ -259,7 +259,8 @@ void DaemonLink::Handle(std::string_view message) {
         break;
       case kCapture:
         capture_command_ = {.on = VarintIn(content, kCaptureOn) != 0,
-                            .token = VarintIn(content, kCaptureToken)};
+                            .token = VarintIn(content, kCaptureToken),
+                            .activities = BytesIn(content, kCaptureActivities)};
         break;
       default:
         break;  // Of a newer daemon.

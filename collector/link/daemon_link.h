@@ -22,6 +22,7 @@ enum class GoodbyeReason : uint8_t { kExit = 1, kDetached = 2 };
 struct CaptureCommand {
   bool on = false;
   uint64_t token = 0;
+  std::string activities;
 };
 
 // Never blocks; all work is done in Pump. Not thread-safe: the collector thread's own.

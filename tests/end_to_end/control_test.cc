@@ -259,6 +259,53 @@ TEST_F(Control, ATableShowsWorkThatHasJustEnded) {
   Quit();
 }
 
+TEST_F(Control, WhatIsCollectedChangesWhileItIsCaptured) {
+  Run("on");
+  Tell("work 2");
+  Result result = sandbox_.Tpctl({"start", Pid(), "--activities", "kernels,runtime"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find(") is captured: kernels, runtime\n"), std::string::npos) << result.out;
+  Tell("work 3");
+  EXPECT_EQ(Work(), (std::map<std::string, long>{{"plain(int*)", 5},
+                                                 {"other(int*)", 5},
+                                                 {"Memcpy HtoD (Pinned -> Device)", 2},
+                                                 {"Memset (Device)", 2}}));
+  Stop();
+  Tell("work 1");
+  // While it is stopped; and words of the default.
+  result = sandbox_.Tpctl({"start", Pid(), "--activities", "-kernels"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  Tell("work 4");
+  auto work = Work();
+  EXPECT_EQ(work["plain(int*)"], 5);
+  EXPECT_EQ(work["Memset (Device)"], 6);
+  EXPECT_TRUE(Losses().empty()) << Losses();
+  Quit();
+
+  result = sandbox_.Tpctl({"start", Pid(), "--activities", "kernels,kopies"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.err.find("tpctl: 'kopies': not to be collected; there are kernels, copies"), 0u)
+      << result.err;
+}
+
+TEST_F(Control, TheDoctorTellsWhyAProcessIsNotCaptured) {
+  Run("dormant");
+  Tell("work 1");
+  Result result = sandbox_.Tpctl({"doctor", Pid()});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_NE(result.out.find("dormant"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("-> tpctl start " + Pid()), std::string::npos) << result.out;
+  Start();
+  result = sandbox_.Tpctl({"doctor", Pid()});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_NE(result.out.find("libcupti.so"), std::string::npos) << result.out;
+  sandbox_.KillDaemon();
+  result = sandbox_.Tpctl({"doctor", Pid()});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.out.find("problem  daemon"), std::string::npos) << result.out;
+  Quit();
+}
+
 TEST_F(Control, OnesThatCannotCaptureSayWhy) {
   Run("dormant", {{"SIMCUPTI_FAULTS", "error=cuptiActivityEnable:7"}});
   Result result = sandbox_.Tpctl({"start", Pid()});

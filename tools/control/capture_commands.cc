@@ -7,8 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "analyzer/present/command.h"
 #include "analyzer/present/process_list.h"
+#include "proto/activity_set.h"
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
 #include "tools/control/query_client.h"
@@ -21,6 +23,7 @@ struct Arguments {
   bool on = false;
   std::vector<std::string> targets;  // Numbers of processes, or parts of their command lines.
   bool all = false;
+  std::string activities;
 };
 
 std::optional<int64_t> AsPid(const std::string& target) {
@@ -34,6 +37,7 @@ std::optional<int64_t> AsPid(const std::string& target) {
 absl::StatusOr<query::CaptureRequest> RequestOf(const Arguments& arguments, QueryClient* client) {
   query::CaptureRequest request;
   request.set_on(arguments.on);
+  request.set_activities(arguments.activities);
   if (arguments.all) return request;
   std::set<int64_t> pids;
   std::optional<query::Processes> known;
@@ -62,7 +66,9 @@ absl::StatusOr<query::CaptureRequest> RequestOf(const Arguments& arguments, Quer
 }
 
 // What was done, or why it was not.
-bool Report(bool on, const query::CaptureResult& result, std::ostream& out, std::ostream& errors) {
+bool Report(const Arguments& arguments, const query::CaptureResult& result, std::ostream& out,
+            std::ostream& errors) {
+  const bool on = arguments.on;
   const query::Process& process = result.process();
   const std::string who =
       absl::StrFormat("%d (%s)", process.pid(), EscapeForTerminal(ShortCommand(process.command())));
@@ -75,7 +81,9 @@ bool Report(bool on, const query::CaptureResult& result, std::ostream& out, std:
     errors << "tpctl: " << who << " has not answered, and may still do it: it is "
            << StateName(process.state()) << why << "\n";
   } else if (on && captures) {
-    out << who << " is captured\n";
+    out << who << " is captured";
+    if (!arguments.activities.empty()) out << ": " << absl::StrJoin(process.activities(), ", ");
+    out << "\n";
     return true;
   } else if (!on && !captures) {
     out << who << " is not captured: what was so far stays\n";
@@ -89,12 +97,28 @@ bool Report(bool on, const query::CaptureResult& result, std::ostream& out, std:
   return false;
 }
 
+absl::Status CheckActivities(std::string_view words) {
+  std::vector<std::string> unknown;
+  ParseActivities(words, &unknown);
+  if (unknown.empty()) return absl::OkStatus();
+  std::vector<std::string> known;
+  for (size_t i = 0; i < kActivities; ++i) {
+    known.emplace_back(ActivityWord(static_cast<Activity>(i)));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("'", absl::StrJoin(unknown, "', '"),
+                                                 "': not to be collected; there are ",
+                                                 absl::StrJoin(known, ", ")));
+}
+
 int Capture(const Arguments& arguments, std::ostream& out, std::ostream& errors) {
   if (arguments.all == !arguments.targets.empty()) {
     return Fail(absl::InvalidArgumentError(
                     absl::StrCat("say which: PIDs, parts of commands, or --all (see `tpctl ",
                                  arguments.on ? "start" : "stop", " --help`)")),
                 errors);
+  }
+  if (absl::Status status = CheckActivities(arguments.activities); !status.ok()) {
+    return Fail(status, errors);
   }
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
   if (!client.ok()) return Fail(client.status(), errors);
@@ -111,7 +135,7 @@ int Capture(const Arguments& arguments, std::ostream& out, std::ostream& errors)
   }
   bool done = true;
   for (const query::CaptureResult& result : captures->results()) {
-    done &= Report(arguments.on, result, out, errors);
+    done &= Report(arguments, result, out, errors);
   }
   return done ? kDone : kWorkFailed;
 }
@@ -124,6 +148,12 @@ CLI::App* AddOne(CLI::App* app, bool on, const std::string& description,
   command->add_option("PROCESS", arguments->targets, "PIDs, or parts of command lines")
       ->type_name("...");
   command->add_flag("--all", arguments->all, "All traced processes that run");
+  if (on) {
+    command
+        ->add_option("--activities", arguments->activities,
+                     "What to collect from now on, as in TP_ACTIVITIES (default: as before)")
+        ->type_name("WORDS");
+  }
   command->callback([=] {
     *action = [arguments](std::ostream& out, std::ostream& errors) {
       return Capture(*arguments, out, errors);
@@ -137,6 +167,7 @@ CLI::App* AddOne(CLI::App* app, bool on, const std::string& description,
 void AddCaptureCommands(CLI::App* app, Action* action) {
   AddOne(app, true, "Begin to capture in processes that carry the collector",
          "  tpctl start 4242\n"
+         "  tpctl start 4242 --activities +memory,-driver     also changes what is collected\n"
          "  tpctl start train.py           all whose command line has that in it\n"
          "  TP_COLLECT=dormant tpctl run -- ./train     captures nothing until it is started\n",
          action);

@@ -2,8 +2,8 @@
 //
 //   ActivitySet set = ParseActivities("+memory,-driver", &unknown);   // The default, changed.
 //   ActivitySet set = ParseActivities("kernels,copies", &unknown);    // These, and no others.
-#ifndef COLLECTOR_CUPTI_ACTIVITY_SET_H_
-#define COLLECTOR_CUPTI_ACTIVITY_SET_H_
+#ifndef PROTO_ACTIVITY_SET_H_
+#define PROTO_ACTIVITY_SET_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tp::collect {
+namespace tp {
 
 enum class Activity : uint8_t {
   kKernels,
@@ -63,6 +63,6 @@ std::vector<std::string> ActivityWords(ActivitySet set);
 // Words that are none are left out and appended to `unknown`.
 ActivitySet ParseActivities(std::string_view text, std::vector<std::string>* unknown);
 
-}  // namespace tp::collect
+}  // namespace tp
 
-#endif  // COLLECTOR_CUPTI_ACTIVITY_SET_H_
+#endif  // PROTO_ACTIVITY_SET_H_

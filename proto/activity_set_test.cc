@@ -1,8 +1,8 @@
-#include "collector/cupti/activity_set.h"
+#include "proto/activity_set.h"
 
 #include <gtest/gtest.h>
 
-namespace tp::collect {
+namespace tp {
 namespace {
 
 ActivitySet Parsed(std::string_view text) {
@@ -60,4 +60,4 @@ TEST(ActivitySetTest, WordsReadBackAreTheSameSet) {
 }
 
 }  // namespace
-}  // namespace tp::collect
+}  // namespace tp

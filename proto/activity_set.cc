@@ -1,6 +1,6 @@
-#include "collector/cupti/activity_set.h"
+#include "proto/activity_set.h"
 
-namespace tp::collect {
+namespace tp {
 namespace {
 
 constexpr std::string_view kWords[] = {
@@ -80,4 +80,4 @@ ActivitySet ParseActivities(std::string_view text, std::vector<std::string>* unk
   return says_nothing ? DefaultActivities() : set;
 }
 
-}  // namespace tp::collect
+}  // namespace tp
