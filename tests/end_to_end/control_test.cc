@@ -288,6 +288,24 @@ TEST_F(Control, WhatIsCollectedChangesWhileItIsCaptured) {
       << result.err;
 }
 
+TEST_F(Control, TheDoctorTellsWhyAProcessIsNotCaptured) {
+  Run("dormant");
+  Tell("work 1");
+  Result result = sandbox_.Tpctl({"doctor", Pid()});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_NE(result.out.find("dormant"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("-> tpctl start " + Pid()), std::string::npos) << result.out;
+  Start();
+  result = sandbox_.Tpctl({"doctor", Pid()});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_NE(result.out.find("libcupti.so"), std::string::npos) << result.out;
+  sandbox_.KillDaemon();
+  result = sandbox_.Tpctl({"doctor", Pid()});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.out.find("problem  daemon"), std::string::npos) << result.out;
+  Quit();
+}
+
 TEST_F(Control, OnesThatCannotCaptureSayWhy) {
   Run("dormant", {{"SIMCUPTI_FAULTS", "error=cuptiActivityEnable:7"}});
   Result result = sandbox_.Tpctl({"start", Pid()});

@@ -22,6 +22,7 @@ CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& 
 void AddCaptureCommands(CLI::App* app, Action* action);
 void AddCompletionCommand(CLI::App* app, Action* action);
 void AddDaemonCommand(CLI::App* app, Action* action);
+void AddDoctorCommand(CLI::App* app, Action* action);
 void AddExportCommand(CLI::App* app, Action* action);
 void AddMergeCommand(CLI::App* app, Action* action);
 void AddProcessesCommand(CLI::App* app, Action* action);

@@ -92,6 +92,7 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);
   AddCaptureCommands(&app, &action);
+  AddDoctorCommand(&app, &action);
   AddDaemonCommand(&app, &action);
   AddCompletionCommand(&app, &action);
 

@@ -134,7 +134,7 @@ TEST(CommandLine, AMisspeltCommandIsToldWithTheRightOnes) {
   EXPECT_EQ(
       Tpctl({"tabel"}).errors,
       "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, start, stop, "
-      "daemon, completion (see `tpctl --help`)\n");
+      "doctor, daemon, completion (see `tpctl --help`)\n");
   EXPECT_EQ(Tpctl({"daemon", "restart"}).errors,
             "tpctl: 'restart' is no command; there are start, stop, status (see `tpctl daemon "
             "--help`)\n");
