@@ -376,7 +376,10 @@ std::vector<Line> EmptyLines(const ScreenState& state, int width) {
               Tone::kPlain}}};
   }
   std::vector<Line> lines;
-  for (const std::string& advice : WhyEmpty(state.arranged, state.collector_path)) {
+  const std::vector<std::string> why =
+      IsFile(state) ? std::vector<std::string>{WhyEmptyFile(state.arranged, state.current->source)}
+                    : WhyEmpty(state.arranged, state.collector_path);
+  for (const std::string& advice : why) {
     std::string_view text = advice;
     do {
       const std::string_view first = FittingPart(text, width);
