@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "analyzer/present/command.h"
 #include "analyzer/present/utf8.h"
+#include "analyzer/wire/batch_decoder.h"
 
 namespace tp {
 namespace {
