@@ -11,6 +11,13 @@
 namespace tp {
 namespace {
 
+// Readers take a number before a stack's value for a second value, to be compared with it.
+void HideNumberAtEnd(std::string* frame) {
+  const size_t blank = frame->find_last_not_of("0123456789.");
+  if (blank == std::string::npos || blank + 1 == frame->size() || (*frame)[blank] != ' ') return;
+  (*frame)[blank] = '_';
+}
+
 std::string Fold(std::string_view stack) {
   std::vector<std::string> frames = SplitFrames(stack);
   for (std::string& frame : frames) {
@@ -19,6 +26,7 @@ std::string Fold(std::string_view stack) {
       if (c == '\n' || c == '\r') c = ' ';
     }
   }
+  if (!frames.empty()) HideNumberAtEnd(&frames.front());
   std::reverse(frames.begin(), frames.end());
   return absl::StrJoin(frames, ";");
 }

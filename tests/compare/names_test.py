@@ -27,6 +27,7 @@ NAMES = [
     "line\nend\r\nof dos\ttab",
     "comma, semicolon; colon: equals=1",
     "=1+1",
+    "layer 12",
     " blanks around ",
     "separators \u0085 \u2028 \u2029",
     "right to left \u202e mark",
@@ -187,6 +188,8 @@ class Outputs(unittest.TestCase):
             self.assertEqual(int(value), 50)
             self.assertEqual(len(frames.split(";")), 2, line)
             self.assertEqual(frames.split(";")[0], "outer")
+            # A second number would be taken for a value to compare with.
+            self.assertFalse(frames.rsplit(" ", 1)[-1].isdigit(), line)
 
     def test_an_export_of_nsight_systems_holds_every_name(self):
         trace = self.path("report.sqlite")

@@ -165,7 +165,6 @@ TEST_F(Readers, OfFoldedStacksDrawOurTimes) {
   auto stacks = FoldStacks(recording, Summarize(recording), "self_cpu_time");
   ASSERT_TRUE(stacks.ok()) << stacks.status();
   stacks->push_back({"main;a b 12;<lambda> & \"quotes\";Größe 大小", 5'000'000'000});
-  stacks->push_back({"main;a b 12", 3'000'000'000});
   stacks->push_back({"main;#1", 2'000'000'000});
   const std::string folded =
       Written("stacks.txt", [&](OutputFile* out) { WriteFoldedStacks(*stacks, out); });
