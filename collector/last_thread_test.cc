@@ -1,7 +1,6 @@
 #include "collector/last_thread.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,22 +32,7 @@ TEST(LastThread, IsTheOneThatOutlivesAllOthers) {
   EXPECT_EQ(WEXITSTATUS(status), 17);
 }
 
-TEST(LastThread, IsFoundWhenTheWatchedMainThreadHasEnded) {
-  pid_t child = fork();
-  if (child == 0) {
-    WatchMainThread();
-    std::thread([] {
-      if (IsLastThread()) _exit(1);
-      while (!IsLastThread()) usleep(1000);
-      _exit(17);
-    }).detach();
-    usleep(20'000);
-    pthread_exit(nullptr);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 17);
-}
+// That a watched main thread's end is noticed shows in tests/end_to_end/endings_test.
 
 }  // namespace
 }  // namespace tp::collect
