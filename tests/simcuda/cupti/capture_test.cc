@@ -32,7 +32,7 @@ struct Collecting {
   bool is_there = LookUpCupti(RTLD_DEFAULT, &api, &reason);
   CuptiClient client{&api};
   ActivityBuffers buffers{{.limit_bytes = 4 << 20, .may_refuse = true, .scarce = nullptr}};
-  Capture capture{&client, &buffers, Capture::Priority::kOthers, DefaultActivities()};
+  Capture capture{&client, &buffers, Capture::Priority::kOthers, tp::DefaultActivities()};
 
   Capture::Begun Begin() { return capture.Begin(/*anyway=*/false, &reason); }
   int RecordsRead() {
