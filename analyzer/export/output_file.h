@@ -25,8 +25,8 @@ namespace tp {
 
 class OutputFile {
  public:
-  // What is wrong with the path, as far as that shows before anything is written: worth asking before
-  // long work. The words are those of Create().
+  // What is wrong with the path, as far as that shows before anything is written: worth asking
+  // before long work. The words are those of Create().
   static absl::Status Check(const std::string& path);
   // Errors say "cannot write PATH: " and why. `cancelled` is asked now and then; once it is true
   // nothing more is written and the status is Cancelled.
