@@ -123,7 +123,7 @@ TEST(Nsight, WhatIsNoExportIsAnErrorThatSaysWhy) {
   WriteFile(text, std::string("SQLite format 3\0 and nonsense", 29));
   EXPECT_THAT(ErrorOf(text), HasSubstr("is no SQLite database that can be read"));
   EXPECT_THAT(ErrorOf(other.path() + ".absent"), HasSubstr("cannot open"));
-  EXPECT_THAT(ErrorOf(testing::TempDir()), HasSubstr("is no file"));
+  EXPECT_THAT(ErrorOf(testing::TempDir()), HasSubstr("is a folder"));
 }
 
 // Enough for every table to have several pages.
