@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/model/frames.h"
+#include "analyzer/present/utf8.h"
 #include "analyzer/summarize/whole_summary.h"
 
 namespace tp {
@@ -19,7 +20,7 @@ void HideNumberAtEnd(std::string* frame) {
 }
 
 std::string Fold(std::string_view stack) {
-  std::vector<std::string> frames = SplitFrames(stack);
+  std::vector<std::string> frames = SplitFrames(ValidUtf8(stack));
   for (std::string& frame : frames) {
     for (char& c : frame) {
       if (c == ';') c = ':';
