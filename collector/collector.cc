@@ -200,10 +200,7 @@ void Collector::Run() {
     if (status_due || status_changed_) {
       if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kClockTries);
       link_.SendStatus();
-      if (IsLogged(LogLevel::kError)) {
-        life_log_.Look(cupti_, client_.get());
-        life_log_.Look(Status());
-      }
+      LogChanges();
       status_changed_ = false;
     }
     link_.Pump(now_ns);
@@ -490,6 +487,12 @@ void Collector::Disable(std::string reason) {
   status_changed_ = true;
 }
 
+void Collector::LogChanges() {
+  if (!IsLogged(LogLevel::kError)) return;
+  life_log_.Look(cupti_, client_.get());
+  life_log_.Look(Status());
+}
+
 // At the process's end: everything, also what is not complete.
 void Collector::SendRest() {
   std::string reason;
@@ -499,6 +502,8 @@ void Collector::SendRest() {
   Seal();
   if (!link_.connected()) link_.HurryConnect();
   link_.Pump(HostTimeNs());
+  LogChanges();  // A short process may end before it is looked at for the first time.
+  life_log_.Look(link_);
   link_.SendStatus();
   link_.SendGoodbye(GoodbyeReason::kExit);
   bool has_given_up = false;

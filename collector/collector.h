@@ -98,6 +98,7 @@ class Collector {
   int64_t WaitedNs() const;
   void LookForAnother();
   void Disable(std::string reason);
+  void LogChanges();
   void SendRest();
   void Sleep(int64_t ns);
   std::string MakeHello();
