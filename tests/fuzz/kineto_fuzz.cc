@@ -40,7 +40,7 @@ void ReadThroughSmallWindow(const std::string& path, bool read_events) {
   }
 }
 
-void Tabulate(const WholeRecording& recording) {
+void AllTables(const WholeRecording& recording) {
   const Summary summary = Summarize(recording);
   for (int view = query::View_MIN; view <= query::View_MAX; ++view) {
     TableOptions options;
@@ -62,6 +62,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   tp::ReadThroughSmallWindow(file.path(), false);
   tp::ReadThroughSmallWindow(file.path(), true);
   const absl::StatusOr<tp::WholeRecording> recording = tp::ImportKineto(file.path());
-  if (recording.ok()) tp::Tabulate(*recording);
+  if (recording.ok()) tp::AllTables(*recording);
   return 0;
 }

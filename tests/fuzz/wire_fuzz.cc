@@ -50,7 +50,7 @@ bool Take(std::string_view bytes, Session* session) {
   }
 }
 
-void Tabulate(const Session& session) {
+void AllTables(const Session& session) {
   const Summary* summary = &session.summary();
   for (int view = query::View_MIN; view <= query::View_MAX; ++view) {
     TableOptions options;
@@ -79,6 +79,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     // What cannot be right ends a connection; the session stays.
     if (!message.ok() || !message->has_value() || !tp::Take(**message, &session)) break;
   }
-  tp::Tabulate(session);
+  tp::AllTables(session);
   return 0;
 }
