@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kStartDeadline{10};
 constexpr std::chrono::seconds kStopDeadline{10};
+constexpr std::chrono::milliseconds kDismissDeadline{500};
 constexpr std::chrono::milliseconds kBetweenTries{20};
 // The daemon's exit status where one runs already.
 constexpr int kRunsAlready = 3;
@@ -52,6 +53,16 @@ pid_t Launch(const std::string& program, int complaints) {
   execl(program.c_str(), "tpd", nullptr);
   dprintf(STDERR_FILENO, "%s\n", strerror(errno));
   _exit(127);
+}
+
+// Waits for the process that was to start a daemon, now that one answers: it has made that one and
+// ends, or finds it and ends. One that goes on would come in its place when that one is stopped.
+void Dismiss(pid_t child) {
+  const Clock::time_point end = Clock::now() + kDismissDeadline;
+  while (waitpid(child, nullptr, WNOHANG) == 0) {
+    if (Clock::now() >= end) kill(child, SIGKILL);
+    std::this_thread::sleep_for(kBetweenTries);
+  }
 }
 
 // Nobody listens, or somebody who went away instead of answering.
@@ -103,6 +114,7 @@ absl::StatusOr<RunningDaemon> EnsureDaemon() {
     daemon = AskWhoListens();
     if (daemon.ok()) {
       const std::chrono::nanoseconds waited = Clock::now() - begin;
+      if (!ended) Dismiss(child);
       return RunningDaemon{*daemon, daemon->uptime_ns() < waited.count()};
     }
     if (!ended && waitpid(child, &status, WNOHANG) == child) {
