@@ -129,7 +129,6 @@ void Daemon::KeepPlace() {
   }
   absl::Status kept = renewed.status();
   kept.Update(Listen());
-  kept.Update(socket_.lock().WritePid(getpid()));
   if (renewed.value_or(false)) spdlog::warn("{} had been removed: made anew", socket_.path());
   if (!kept.ok() && !std::exchange(told_out_of_place_, true)) {
     spdlog::error("{} is not in its place: {}", socket_.path(), std::string(kept.message()));

@@ -165,6 +165,8 @@ absl::StatusOr<bool> ListeningSocket::Restore() {
     absl::StatusOr<DaemonLock> lock = DaemonLock::Take(path_);
     if (lock.ok()) {
       lock_ = *std::move(lock);
+      // Before anybody can connect: who is served finds out by whom.
+      if (absl::Status written = lock_.WritePid(getpid()); !written.ok()) return written;
     } else if (!absl::IsAlreadyExists(lock.status())) {
       return lock.status();
     } else if (socket_in_place) {
