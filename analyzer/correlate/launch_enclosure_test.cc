@@ -24,7 +24,7 @@ std::vector<DeviceActivity> CallsAt(const std::vector<int64_t>& times, int64_t t
     DeviceActivity& call = calls.emplace_back();
     call.kind = ActivityKind::kRuntimeCall;
     call.start_ns = time_ns;
-    call.end_ns = time_ns + 1000;  // Only the start decides.
+    call.end_ns = time_ns;  // Only the start decides.
     call.thread = thread;
   }
   return calls;

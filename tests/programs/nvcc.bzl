@@ -43,4 +43,5 @@ def runs_on_simulated_cuda(name, program, expected, args = [], env = {}):
             "//tests/simcuda:libcuda.so.1",
             "//tests/simcuda:libcudart.so.13",
         ],
+        tags = ["preload"],
     )
