@@ -168,7 +168,7 @@ TEST(Table, AsksForWhatTheOptionsSay) {
                 .status,
             kDone);
   ASSERT_EQ(daemon.requests().size(), 1u);
-  const query::TableRequest& request = daemon.requests()[0].table();
+  const query::TableRequest request = daemon.requests()[0].table();
   EXPECT_EQ(request.pid(), 4242);
   EXPECT_EQ(request.view(), query::KERNELS);
   EXPECT_TRUE(request.group_by_shape());

@@ -69,6 +69,7 @@ class ReportingTest : public testing::Test {
   void TearDown() override {
     set_(nullptr);
     EXPECT_EQ(cudaLibraryUnload(library_), cudaSuccess);
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
   }
 
   cudaLibrary_t library_ = nullptr;
