@@ -22,18 +22,21 @@
 #include "collector/link/batch_encoder.h"
 #include "collector/link/batch_queue.h"
 #include "collector/link/daemon_link.h"
+#include "collector/link/descriptions.h"
 #include "collector/link/messages.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/operation_reader.h"
 #include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
+#include "collector/thread_names.h"
 #include "proto/activity_set.h"
 
 namespace tp::collect {
 
 // How the bound on our memory (TP_BUFFER_MB, default 64 MiB) is divided.
 struct MemoryLimits {
-  size_t activity_buffers, operation_buffers, open_operations, batches, strings, registered_texts;
+  size_t activity_buffers, operation_buffers, open_operations, batches, strings, descriptions,
+      registered_texts;
 };
 MemoryLimits DivideMemory(size_t limit_bytes);
 
@@ -77,6 +80,7 @@ class Collector {
   static void* Main(void* collector);
   void Run();
   void Collect();
+  void CollectNames();
   void SendRangesAgain();
   void CollectAll();
   void SealIfLarge();
@@ -110,6 +114,8 @@ class Collector {
   MemoryLimits limits_;
   CuptiApi cupti_;
   StringTable strings_;
+  Descriptions descriptions_;
+  ThreadNames thread_names_;
   BatchEncoder encoder_;
   BatchQueue queue_;
   uint64_t connections_ = 0;  // Of link_, when it was last looked at.

@@ -32,7 +32,7 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read(size_t valid_bytes, std::optional<uint32_t> own_thread = std::nullopt) {
     StringTable& strings = strings_;
     const CuptiClient client(&cupti_);
-    ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_, &reopened_);
+    ActivityReader reader(&client, &strings, &encoder_, &descriptions_, &uncorrelated_, &reopened_);
     reader.set_leaves_out_chatty_calls(leaves_out_chatty_calls_);
     if (own_thread.has_value()) reader.set_own_thread(*own_thread);
     reader.Read(
@@ -44,6 +44,7 @@ class ActivityReaderTest : public testing::Test {
   CuptiApi cupti_;
   StringTable strings_;
   BatchEncoder encoder_;
+  Descriptions descriptions_;
   UncorrelatedThreads uncorrelated_;
   ReopenedRanges reopened_;
   std::vector<uint8_t> buffer_;
@@ -319,7 +320,7 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
   Append(Kernel(name, 1, 2));
   StringTable& strings = strings_;
   const CuptiClient client(&cupti_);
-  ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_, &reopened_);
+  ActivityReader reader(&client, &strings, &encoder_, &descriptions_, &uncorrelated_, &reopened_);
   reader.Read(
       {buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   strcpy(name, "second");

@@ -103,6 +103,7 @@ class Capture {
   Begun Subscribe(std::string* reason);
   std::string Holder() const;
   bool SwitchOn(std::string* reason);
+  void StopDescribing(bool disable);
   bool OtherIsDone();
   bool ProbeReachesUs();
   // Makes CUPTI collect what activities_ asks for.
@@ -139,6 +140,7 @@ class Capture {
   bool latency_enabled_ = false;
   bool captures_enabled_ = false;
   bool chatty_calls_come_ = false;
+  bool is_describing_ = false;  // Records of devices, contexts, streams and names come.
   GraphNodeLog graph_nodes_;
   std::atomic<bool> active_{false};
   bool may_flush_ = false;  // CUPTI may hold records for us.

@@ -137,9 +137,10 @@ class DaemonLinkTest : public testing::Test {
 
   TestDaemon daemon_;
   StringTable strings_;
+  Descriptions descriptions_;
   BatchQueue queue_{4 << 20};
   std::unique_ptr<DaemonLink> link_ = std::make_unique<DaemonLink>(
-      &queue_, &strings_,
+      &queue_, &strings_, &descriptions_,
       DaemonLink::Messages{[this] {
                              HelloFields hello;
                              hello.acknowledged = queue_.acknowledged();
