@@ -580,8 +580,9 @@ StatusFields Collector::Status() const {
   timespec cpu = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
-  fields.memory_bytes = strings_.memory_bytes() + descriptions_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
-                        operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
+  fields.memory_bytes = strings_.memory_bytes() + descriptions_.memory_bytes() +
+                        RegisteredTextBytes() + queue_.bytes() + operations_.memory_bytes() +
+                        ThreadOperationsList::memory_bytes() +
                         (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.activities =
@@ -618,9 +619,8 @@ StatusFields Collector::Status() const {
                            std::to_string(RegisteredTextsLeftOut()) + " are called (other)");
   }
   if (const uint64_t left_out = descriptions_.left_out() + GivenNamesLeftOut(); left_out > 0) {
-    fields.notes.push_back(
-        "too many devices, contexts, streams, threads and names of them: " +
-        std::to_string(left_out) + " are shown without");
+    fields.notes.push_back("too many devices, contexts, streams, threads and names of them: " +
+                           std::to_string(left_out) + " are shown without");
   }
   return fields;
 }

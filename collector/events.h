@@ -141,8 +141,8 @@ struct Call {
   StringId name;
 };
 
-// What a device is: the numbers of wire.proto's DeviceDescription. The name lives as long as CUPTI's
-// record.
+// What a device is: the numbers of wire.proto's DeviceDescription. The name lives as long as
+// CUPTI's record.
 struct Device {
   uint32_t id;
   std::string_view name;

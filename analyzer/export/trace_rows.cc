@@ -194,15 +194,15 @@ void TraceRows::AddStreams(const WholeRecording& recording, const Hosts& hosts,
         known.emplace(std::tuple(stream, process, activity.context, is_work), all.size());
     if (is_new) {
       std::string name = absl::StrCat("stream ", activity.stream);
-      if (!hosts.are_several()) {
-        const std::string given =
-            recording.descriptions.StreamName(activity.context, activity.stream);
-        if (!given.empty()) absl::StrAppend(&name, ": ", given);
-      }
       if (owners[stream].size() > 1 && process != 0)
         absl::StrAppend(&name, " (process ", process, ")");
       if (contexts[{stream, process}].size() > 1) {
         absl::StrAppend(&name, " (context ", activity.context, ")");
+      }
+      if (!hosts.are_several()) {
+        const std::string given =
+            recording.descriptions.StreamName(activity.context, activity.stream);
+        if (!given.empty()) absl::StrAppend(&name, ": ", given);
       }
       all.push_back({.process = process_of_device.at(activity.device),
                      .wanted_tid = is_work ? int64_t{activity.stream} : -1,

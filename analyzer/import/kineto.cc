@@ -23,7 +23,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "analyzer/correlate/launch_enclosure.h"
 #include "analyzer/import/decimal.h"
 #include "analyzer/import/file_bytes.h"
@@ -406,6 +405,13 @@ class KinetoImport {
       process_names_[std::string(event.process)] = std::string(event.label);
     } else if (event.name == "thread_name") {
       thread_names_[ThreadKey(event.process, event.thread)] = std::string(event.label);
+      const std::pair<std::string, std::string> row =
+          absl::StrSplit(Absl(event.label), absl::MaxSplits(": ", 1));
+      if (absl::StartsWith(row.first, "stream ") && !row.second.empty()) {
+        if (const auto device = WholeNumber(event.process); device.has_value()) {
+          stream_names_[{static_cast<int64_t>(*device), row.first}] = row.second;
+        }
+      }
     }
   }
 
@@ -435,7 +441,8 @@ class KinetoImport {
     const auto all = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!all.is_array()) return;
     for (const nlohmann::json& properties : all) {
-      if (!properties.is_object() || recording_.descriptions.devices.size() >= kMostDevices) continue;
+      if (!properties.is_object() || recording_.descriptions.devices.size() >= kMostDevices)
+        continue;
       const auto number = [&properties](const char* key, auto* value) {
         const auto found = properties.find(key);
         if (found == properties.end() || !found->is_number_unsigned()) return false;
@@ -449,7 +456,8 @@ class KinetoImport {
       uint32_t id = 0;
       if (!number("id", &id)) continue;
       DeviceDescription& device = recording_.descriptions.devices[id];
-      if (const auto name = properties.find("name"); name != properties.end() && name->is_string()) {
+      if (const auto name = properties.find("name");
+          name != properties.end() && name->is_string()) {
         device.name = name->get<std::string>();
       }
       number("totalGlobalMem", &device.memory_bytes);
@@ -466,24 +474,25 @@ class KinetoImport {
     }
   }
 
-  // Our own exports put a stream's name behind its number: "stream 13: copies". Of one process.
+  // Our own exports put a stream's name behind its number: "stream 13: copies", or, where contexts
+  // have streams of one number, "stream 13 (context 2): copies". Of one process.
   void NameStreams() {
     std::set<int64_t> processes;
     for (const auto& [number, thread] : recording_.threads) processes.insert(thread.process);
     if (processes.size() > 1) return;
-    std::set<std::tuple<int32_t, uint32_t, uint32_t>> streams;
+    std::set<std::tuple<int64_t, uint32_t, uint32_t>> streams;
     for (const DeviceActivity& activity : recording_.activities) {
       if (!IsOnHost(activity.kind)) {
         streams.emplace(activity.device, activity.stream, activity.context);
       }
     }
     for (const auto& [device, stream, context] : streams) {
-      const std::string number = absl::StrCat(stream);
-      const auto found = thread_names_.find(ThreadKey(absl::StrCat(device), number));
-      if (found == thread_names_.end()) continue;
-      absl::string_view name = found->second;
-      if (absl::ConsumePrefix(&name, absl::StrCat("stream ", number, ": ")) && !name.empty()) {
-        recording_.descriptions.streams[{context, stream}].given_name = std::string(name);
+      for (const auto& row : {absl::StrCat("stream ", stream),
+                              absl::StrCat("stream ", stream, " (context ", context, ")")}) {
+        const auto found = stream_names_.find({device, row});
+        if (found == stream_names_.end()) continue;
+        StreamDescription& description = recording_.descriptions.streams[{context, stream}];
+        description.given_name = found->second;
       }
     }
   }
@@ -766,6 +775,7 @@ class KinetoImport {
   size_t last_identity_ = 0;
   int64_t threads_ = 0;
   absl::flat_hash_map<std::string, std::string> process_names_, thread_names_;
+  std::map<std::pair<int64_t, std::string>, std::string> stream_names_;  // By device and row.
   absl::flat_hash_map<std::string, StringId> shapes_, dtypes_;
   std::map<std::string, uint64_t> left_out_;
   bool ids_are_operations_ = false;

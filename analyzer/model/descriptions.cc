@@ -31,7 +31,7 @@ std::string Descriptions::DeviceName(int64_t device) const {
   if (found == devices.end()) return {};
   const auto& [name, given_name] = std::tie(found->second.name, found->second.given_name);
   if (given_name.empty()) return name;
-  return name.empty() ? given_name : given_name + " (" + name + ")";
+  return name.empty() ? given_name : given_name + ", " + name;
 }
 
 std::string Descriptions::UuidText(const std::string& uuid) {

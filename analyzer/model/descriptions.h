@@ -58,7 +58,7 @@ struct Descriptions {
   // What a stream is called: its given name; "default" if it is known to be its context's default
   // stream; else nothing.
   std::string StreamName(int64_t context, int64_t stream) const;
-  // What a device is called: "NVIDIA H200", or "trainer (NVIDIA H200)"; nothing if it is not known.
+  // What a device is called: "NVIDIA H200", or "trainer, NVIDIA H200"; nothing if it is not known.
   std::string DeviceName(int64_t device) const;
   // "GPU-00112233-...", as NVIDIA's tools show it; empty without one.
   static std::string UuidText(const std::string& uuid);

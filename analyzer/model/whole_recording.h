@@ -52,9 +52,9 @@ struct WholeRecording {
   std::vector<MemoryEvent> memory_events;
   std::vector<Sample> samples;
   std::map<int64_t, ThreadIdentity>
-      threads;              // By Span::thread; only those that the source tells of.
-  // Of devices, and, where the recording is of one process, of its contexts and streams. Threads are
-  // above.
+      threads;  // By Span::thread; only those that the source tells of.
+  // Of devices, and, where the recording is of one process, of its contexts and streams. Threads
+  // are above.
   Descriptions descriptions;
   int64_t base_ns = 0;      // The earliest start.
   std::string device_kind;  // "cuda", "xpu"; empty: cuda if there is device work.

@@ -123,15 +123,20 @@ ordered_json Fields(const query::CallRow& row) {
 }
 
 ordered_json Fields(const query::StreamRow& row) {
-  return {
-      {"pid", row.pid()},         {"device", row.device()},         {"context", row.context()},
-      {"stream", row.stream()},   {"count", row.count()},           {"total_ns", row.total_ns()},
-      {"busy_ns", row.busy_ns()}, {"wait_count", row.wait_count()}, {"wait_ns", row.wait_ns()},
-      {"name", TextOrNull(row.name())},
-      {"kind", TextOrNull(row.kind())},
-      {"priority", row.kind().empty() ? ordered_json() : ordered_json(row.priority())},
-      {"device_name", TextOrNull(row.device_name())},
-      {"context_name", TextOrNull(row.context_name())}};
+  return {{"pid", row.pid()},
+          {"device", row.device()},
+          {"context", row.context()},
+          {"stream", row.stream()},
+          {"count", row.count()},
+          {"total_ns", row.total_ns()},
+          {"busy_ns", row.busy_ns()},
+          {"wait_count", row.wait_count()},
+          {"wait_ns", row.wait_ns()},
+          {"name", TextOrNull(row.name())},
+          {"kind", TextOrNull(row.kind())},
+          {"priority", row.kind().empty() ? ordered_json() : ordered_json(row.priority())},
+          {"device_name", TextOrNull(row.device_name())},
+          {"context_name", TextOrNull(row.context_name())}};
 }
 
 ordered_json Fields(const query::MemoryRow& row) {

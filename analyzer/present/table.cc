@@ -266,9 +266,10 @@ std::string StreamsText(const query::Table& shown, const TextOptions& options) {
     std::vector<std::string> cells = {absl::StrCat(row.pid()), absl::StrCat(row.device()),
                                       absl::StrCat(row.context()), absl::StrCat(row.stream())};
     if (has_names) cells.push_back(ValidUtf8(row.name()));
-    Append({absl::StrCat(row.count()), DurationText(Microseconds(row.total_ns()), options.time_unit),
-            DurationText(Microseconds(row.busy_ns()), options.time_unit)},
-           &cells);
+    Append(
+        {absl::StrCat(row.count()), DurationText(Microseconds(row.total_ns()), options.time_unit),
+         DurationText(Microseconds(row.busy_ns()), options.time_unit)},
+        &cells);
     text.AddRow(std::move(cells));
   }
   std::string result = text.Text();
@@ -276,9 +277,8 @@ std::string StreamsText(const query::Table& shown, const TextOptions& options) {
     int64_t span_ns = device.last_ns() - device.first_ns();
     absl::StrAppend(&result, "Device ", device.device(),
                     device.name().empty() ? "" : absl::StrCat(" (", ValidUtf8(device.name()), ")"),
-                    ": busy ",
-                    DurationText(Microseconds(device.busy_ns()), options.time_unit), " of ",
-                    DurationText(Microseconds(span_ns), options.time_unit), " (",
+                    ": busy ", DurationText(Microseconds(device.busy_ns()), options.time_unit),
+                    " of ", DurationText(Microseconds(span_ns), options.time_unit), " (",
                     ShareText(Microseconds(device.busy_ns()), Microseconds(span_ns)), ")\n");
   }
   return result;
@@ -303,9 +303,9 @@ std::string MemoryText(const query::Table& shown, const TextOptions& options) {
 }
 
 std::string ProcessesText(const query::Table& shown, const TextOptions& options) {
-  const bool has_devices = std::any_of(
-      shown.processes().begin(), shown.processes().end(),
-      [](const query::Process& row) { return !DeviceNames(row).empty(); });
+  const bool has_devices =
+      std::any_of(shown.processes().begin(), shown.processes().end(),
+                  [](const query::Process& row) { return !DeviceNames(row).empty(); });
   TextTable text;
   AddHeader(options, &text);
   text.AddColumn("Process");

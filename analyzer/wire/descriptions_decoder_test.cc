@@ -57,7 +57,7 @@ TEST(DescriptionsDecoder, TellsEachThingByItsNumber) {
   EXPECT_EQ(DecodeDescriptions(later, &descriptions), 0u);
   EXPECT_EQ(descriptions.threads[4242].shown(), "loader");
   EXPECT_EQ(descriptions.StreamName(3, 7), "all");
-  EXPECT_EQ(descriptions.DeviceName(1), "first (NVIDIA H200)");
+  EXPECT_EQ(descriptions.DeviceName(1), "first, NVIDIA H200");
 }
 
 TEST(DescriptionsDecoder, TheNullStreamIsTheDefaultOneByItsFlagToo) {

@@ -365,8 +365,7 @@ bool ActivityReader::ReadDevice(const ActivityRecord& record) {
   device.l2_cache_bytes = source->l2CacheSize;
   device.threads_per_warp = source->numThreadsPerWarp;
   device.threads_per_block = source->maxThreadsPerBlock;
-  device.threads_per_multiprocessor =
-      source->maxWarpsPerMultiprocessor * source->numThreadsPerWarp;
+  device.threads_per_multiprocessor = source->maxWarpsPerMultiprocessor * source->numThreadsPerWarp;
   device.registers_per_block = source->maxRegistersPerBlock;
   device.registers_per_multiprocessor = source->maxRegistersPerMultiprocessor;
   device.shared_bytes_per_block = source->maxSharedMemoryPerBlock;

@@ -23,7 +23,8 @@ namespace tp::collect {
 namespace {
 
 // Field numbers of proto/wire.proto's FromCollector and FromDaemon.
-constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6, kDescriptions = 10;
+constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6,
+                   kDescriptions = 10;
 constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4;
 constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2, kCaptureActivities = 3;
 constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4, kWelcomeLastSequence = 5;
@@ -317,8 +318,8 @@ bool DaemonLink::FillOut() {
     return true;
   }
   if (descriptions_sent_ < descriptions_->revision()) {
-    out_ = Frame(kDescriptions,
-                 descriptions_->EncodeAfter(descriptions_sent_, &descriptions_sent_));
+    out_ =
+        Frame(kDescriptions, descriptions_->EncodeAfter(descriptions_sent_, &descriptions_sent_));
     return true;
   }
   const EncodedBatch* batch = queue_->NextToSend();

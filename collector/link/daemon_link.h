@@ -1,6 +1,6 @@
 // The connection to the daemon: connects when there is one, says hello, sends descriptions, strings
-// and batches, takes commands. Whatever happens to the daemon, the collector only sees that batches stay in the
-// queue.
+// and batches, takes commands. Whatever happens to the daemon, the collector only sees that batches
+// stay in the queue.
 #ifndef COLLECTOR_LINK_DAEMON_LINK_H_
 #define COLLECTOR_LINK_DAEMON_LINK_H_
 
@@ -109,7 +109,7 @@ class DaemonLink {
   size_t out_offset_ = 0;
   bool hello_due_ = false, status_due_ = false;  // Go before the next batch.
   StringId strings_sent_ = 0;
-  uint64_t descriptions_sent_ = 0;  // Their revision.
+  uint64_t descriptions_sent_ = 0;      // Their revision.
   std::optional<uint64_t> flush_done_;  // Sent when the queue has been.
   std::optional<GoodbyeReason> goodbye_;
   bool blocked_ = false;

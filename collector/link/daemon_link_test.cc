@@ -400,5 +400,32 @@ TEST_F(DaemonLinkTest, WithFewDescriptorsItsOwnIsAmongTheLast) {
   EXPECT_EQ(fcntl(150, F_GETFD), FD_CLOEXEC);
 }
 
+TEST_F(DaemonLinkTest, EachDaemonIsToldWhatIsKnownAndThenWhatHasChanged) {
+  descriptions_.SetThreadName(1, "one");
+  descriptions_.SetThreadName(2, "two");
+  daemon_.Listen();
+  Pump();
+  ASSERT_TRUE(daemon_.Accept());
+  const auto told = [this] {
+    std::vector<std::string> names;
+    for (const wire::FromCollector& message : daemon_.Read()) {
+      for (const auto& thread : message.descriptions().threads()) names.push_back(thread.name());
+    }
+    return names;
+  };
+  EXPECT_EQ(told(), (std::vector<std::string>{"one", "two"}));
+  descriptions_.SetThreadName(2, "other");
+  EXPECT_FALSE(link_->settled());
+  Pump();
+  EXPECT_EQ(told(), (std::vector<std::string>{"other"}));
+  EXPECT_TRUE(link_->settled());
+  daemon_.Close();
+  Pump();
+  Pump();
+  ASSERT_TRUE(daemon_.Accept());
+  Pump();
+  EXPECT_EQ(told(), (std::vector<std::string>{"one", "other"}));
+}
+
 }  // namespace
 }  // namespace tp::collect

@@ -189,8 +189,8 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
   };
   bool core = Replace(*callbacks, NVTX_CB_MODULE_CORE, kCore);
   bool core2 = Replace(*callbacks, NVTX_CB_MODULE_CORE2, kCore2);
-  for (NvtxCallbackModule module : {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_CUDA,
-                                    NVTX_CB_MODULE_CUDART}) {
+  for (NvtxCallbackModule module :
+       {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_CUDART}) {
     Replace(*callbacks, module, NamingFunctions(module));
   }
   return core || core2;

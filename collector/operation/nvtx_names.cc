@@ -261,11 +261,10 @@ void TellCuptiNames(NvtxInitialize initialize) {
 
 bool CuptiTakesNames(NvtxInitialize initialize) {
   TellCuptiNames(initialize);
-  const bool takes =
-      CuptiTables::FunctionOf<NvtxFunctionPointer>(NVTX_CB_MODULE_CUDA,
-                                                   NVTX_CBID_CUDA_NameCuStreamA) != nullptr &&
-      CuptiTables::FunctionOf<NvtxFunctionPointer>(NVTX_CB_MODULE_CUDA,
-                                                   NVTX_CBID_CUDA_NameCuContextA) != nullptr;
+  const bool takes = CuptiTables::FunctionOf<NvtxFunctionPointer>(
+                         NVTX_CB_MODULE_CUDA, NVTX_CBID_CUDA_NameCuStreamA) != nullptr &&
+                     CuptiTables::FunctionOf<NvtxFunctionPointer>(
+                         NVTX_CB_MODULE_CUDA, NVTX_CBID_CUDA_NameCuContextA) != nullptr;
   TellCuptiNames(nullptr);
   return takes;
 }

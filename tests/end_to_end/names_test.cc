@@ -94,7 +94,7 @@ TEST_F(Names, AreShownBesideStreamsThreadsAndDevices) {
 
   const Result text = sandbox_.Tpctl({"table", "--view", "streams"});
   EXPECT_NE(text.out.find("copies"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("Device 0 (the only one (" + name + ")): busy"), std::string::npos)
+  EXPECT_NE(text.out.find("Device 0 (the only one, " + name + "): busy"), std::string::npos)
       << text.out;
   EXPECT_NE(sandbox_.Tpctl({"ps"}).out.find(name), std::string::npos);
   const Result top = sandbox_.Tpctl({"top", "--once", "--view", "streams"});
@@ -106,6 +106,7 @@ TEST_F(Names, AreShownBesideStreamsThreadsAndDevices) {
 
 TEST_F(Names, ANewDaemonIsToldAllOfThem) {
   Start();
+  ExpectNamedStreams();  // Asks the collector for all that it has.
   const Json before = sandbox_.ProcessOf(program_->pid())["devices"];
   sandbox_.KillDaemon();
   sandbox_.StartDaemon();
@@ -122,8 +123,8 @@ TEST_F(Names, OfWhatWasThereBeforeCapturingBeganArePropertiesKnown) {
   std::map<std::string, int> kinds;
   const Json table = Table("streams");
   for (const Json& row : table["rows"]) ++kinds[row["kind"]];
-  EXPECT_EQ(kinds, (std::map<std::string, int>{
-                       {"default", 1}, {"blocking", 2}, {"non-blocking", 1}}));
+  EXPECT_EQ(kinds,
+            (std::map<std::string, int>{{"default", 1}, {"blocking", 2}, {"non-blocking", 1}}));
   EXPECT_EQ(sandbox_.ProcessOf(program_->pid())["devices"][0]["given_name"], "the only one");
 }
 
