@@ -178,6 +178,7 @@ void Collector::Run() {
                   .dormant = options_.dormant,
                   .others_come_first = options_.priority == Capture::Priority::kOthers});
   status_changed_ = true;
+  is_running_ = true;
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
   LeaveOwnCallsOut();
   if (capture_ != nullptr && capture_->active()) LookForAnother();
@@ -195,6 +196,7 @@ void Collector::Run() {
     LookAfterStop(now_ns);
     if (status_due) {
       next_status_ns = now_ns + kFlushNs;
+      DescribeIfNotKnown();
       thread_names_.ReadNext();
       // Then the C library ends the process when we return.
       if (IsLastThread()) {
@@ -240,6 +242,13 @@ void Collector::Collect() {
   operations_.SendOpen();
   SendRangesAgain();
   CollectNames();
+}
+
+// CUPTI tells of devices when CUDA begins, if it was asked in time.
+void Collector::DescribeIfNotKnown() {
+  if (state_ != State::kCapturing || asked_for_devices_ || descriptions_.has_devices()) return;
+  asked_for_devices_ = true;
+  capture_->DescribeExisting();
 }
 
 void Collector::CollectNames() {
@@ -447,6 +456,7 @@ void Collector::BeginCapture(bool anyway) {
       waited_ns_ = WaitedNs();
       waiting_since_ns_ = 0;
       FollowActivities();
+      if (is_running_) capture_->DescribeExisting();
       uncorrelated_.Begin(Capture::CuptiTimeNs());
       stopped_ns_ = 0;
       state_ = State::kCapturing;

@@ -81,6 +81,7 @@ class Collector {
   void Run();
   void Collect();
   void CollectNames();
+  void DescribeIfNotKnown();
   void SendRangesAgain();
   void CollectAll();
   void SealIfLarge();
@@ -132,6 +133,8 @@ class Collector {
   State state_ = State::kDormant;
   std::string reason_;
   bool status_changed_ = false;
+  bool is_running_ = false;         // On our own thread, not within cuInit.
+  bool asked_for_devices_ = false;  // Those that were there before us.
   bool is_wanted_ = false;          // Capturing, whatever comes of it: captured time goes on.
   int64_t recording_start_ns_ = 0;  // Host clock: when it was first wanted; 0: not yet.
   uint64_t capture_token_ = 0;      // Of the latest command.

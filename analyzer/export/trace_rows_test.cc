@@ -94,15 +94,15 @@ TEST_F(TraceRowsTest, DevicesStreamsAndContextsHaveRowsOfTheirOwn) {
 }
 
 TEST_F(TraceRowsTest, StreamsHaveTheirNamesWhereTheRecordingIsOfOneProcess) {
-  recording_.descriptions.streams[{0, 8}].given_name = "copies";
-  recording_.descriptions.contexts[0].null_stream = 7;
+  recording_.descriptions.streams[{1, 8}].given_name = "copies";
+  recording_.descriptions.contexts[1].null_stream = 7;
   Work(0, 1, 7, 0);
   Work(0, 1, 8, 0);
-  Work(0, 1, 8, 0, ActivityKind::kCopy, 1);
+  Work(0, 1, 8, 0, ActivityKind::kCopy, 2);
   Work(0, 1, 9, 0);
   const auto names = Names(TraceRows(recording_, "p"));
   EXPECT_EQ(names.at({0, 7}), "stream 7: default");
-  EXPECT_EQ(names.at({0, 8}), "stream 8 (context 0): copies");
+  EXPECT_EQ(names.at({0, 8}), "stream 8 (context 1): copies");
   EXPECT_EQ(names.at({0, 9}), "stream 9");
 
   // Whose it is, nobody knows.

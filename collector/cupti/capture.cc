@@ -162,10 +162,15 @@ bool Capture::SwitchOn(std::string* reason) {
   enabled_ = 0;
   latency_enabled_ = captures_enabled_ = false;
   if (!Apply(reason)) return false;
-  for (CUpti_ActivityKind kind : kDescribing) cupti_->EnableWithExisting(kind);
+  for (CUpti_ActivityKind kind : kDescribing) cupti_->Enable(kind);
   TellCuptiNames(cupti_->api().InitializeNvtx);
   is_describing_ = true;
   return true;
+}
+
+void Capture::DescribeExisting() {
+  if (!is_describing_) return;
+  for (CUpti_ActivityKind kind : kDescribing) cupti_->EnableWithExisting(kind);
 }
 
 void Capture::StopDescribing(bool disable) {

@@ -71,6 +71,10 @@ class Capture {
   // Nodes of graphs that were made, for the collector thread to read.
   GraphNodeLog& graph_nodes() { return graph_nodes_; }
 
+  // While active: asks for records of the devices, contexts and streams that there are already. Not
+  // within cuInit, when there are none and CUPTI may not be able to look.
+  void DescribeExisting();
+
   // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a
   // kernel that still runs is then lost). False after an error, with `reason`.
   bool Flush(bool forced, std::string* reason);

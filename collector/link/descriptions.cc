@@ -46,6 +46,7 @@ void Descriptions::SetDevice(const Device& device) {
   AddNumber(writer, 17, device.shared_bytes_per_block);
   AddNumber(writer, 18, device.shared_bytes_per_multiprocessor);
   Set({Kind::kDevice, device.id, 0}, &Entry::properties, properties);
+  has_devices_ = true;
 }
 
 void Descriptions::SetContext(const Context& context) {

@@ -38,6 +38,9 @@ class Descriptions {
   void GiveStreamName(uint32_t context, uint32_t stream, std::string_view name);
   void GiveThreadName(uint32_t thread_id, std::string_view name);
 
+  // Whether it is known of any device what it is.
+  bool has_devices() const { return has_devices_; }
+
   // Grows with each change.
   uint64_t revision() const { return revision_; }
   // The message with what has changed after a revision, as far as a message should hold it;
@@ -65,6 +68,7 @@ class Descriptions {
   std::map<Key, Entry> entries_;
   std::map<uint64_t, Key> changes_;  // The entries by their revision.
   uint64_t revision_ = 0;
+  bool has_devices_ = false;
   size_t bytes_ = 0;
   uint64_t left_out_ = 0;
 };

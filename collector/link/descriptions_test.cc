@@ -41,6 +41,7 @@ TEST(Descriptions, EachNumberArrivesInItsField) {
   descriptions.SetContext({.id = 2, .device = 0, .api_kind = 1, .null_stream = 7});
   descriptions.SetStream({.context = 2, .id = 13, .flag = 2, .priority = -5});
   descriptions.SetThreadName(4242, "worker");
+  EXPECT_TRUE(descriptions.has_devices());
   const wire::Descriptions all = All(descriptions);
   ASSERT_EQ(all.devices_size(), 1);
   const wire::DeviceDescription& device = all.devices(0);
@@ -86,6 +87,7 @@ TEST(Descriptions, GivenNamesAndRecordsComeInAnyOrder) {
   descriptions.SetThreadName(5, "python3");
   descriptions.GiveDeviceName(0, "the fast one");
   descriptions.GiveContextName(1, "mine");
+  EXPECT_FALSE(descriptions.has_devices()) << "a name does not say what it is";
   const wire::Descriptions all = All(descriptions);
   ASSERT_EQ(all.streams_size(), 1);
   EXPECT_EQ(all.streams(0).given_name(), "copies");
