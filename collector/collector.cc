@@ -197,7 +197,7 @@ void Collector::Run() {
     if (status_due) {
       next_status_ns = now_ns + kFlushNs;
       DescribeIfNotKnown();
-      thread_names_.ReadNext();
+      if (is_wanted_) thread_names_.ReadNext();
       // Then the C library ends the process when we return.
       if (IsLastThread()) {
         deadline_ns_ = now_ns + kLastDeadlineNs;
@@ -256,6 +256,7 @@ void Collector::CollectNames() {
     given.is_thread ? descriptions_.GiveThreadName(given.id, given.name)
                     : descriptions_.GiveDeviceName(given.id, given.name);
   }
+  if (!is_wanted_) return;
   ThreadOperationsList::ForEachAlive([this](const ThreadOperations& thread) {
     thread_names_.Seen(static_cast<uint32_t>(thread.thread_id()));
   });
@@ -530,7 +531,7 @@ void Collector::SendRest() {
   if (CuptiMayHoldRecords()) capture_->Flush(/*forced=*/true, &reason);
   Collect();
   operations_.CloseAll(HostTimeNs());
-  thread_names_.ReadAll();
+  if (is_wanted_) thread_names_.ReadAll();
   Seal();
   if (!link_.connected()) link_.HurryConnect();
   link_.Pump(HostTimeNs());

@@ -406,9 +406,12 @@ class Writer {
     // So that an import takes the ids' word for it and needs no rule.
     Field("externalIds", "operations");
     if (!recording_.device_kind.empty()) Field("deviceKind", recording_.device_kind);
+    if (options_.torch_compat || !recording_.descriptions.devices.empty()) {
+      out_->Append(absl::StrCat(",\n\"deviceProperties\": ", DeviceProperties()));
+    }
     if (options_.torch_compat) {
       out_->Append(absl::StrCat(
-          ",\n\"schemaVersion\": 1,\n\"deviceProperties\": ", DeviceProperties(),
+          ",\n\"schemaVersion\": 1",
           ",\n\"baseTimeNanoseconds\": ", recording_.base_ns,
           // Flops are the spans' own here, not to be worked out from shapes.
           ",\n\"with_flops\": false",
