@@ -411,8 +411,7 @@ class Writer {
     }
     if (options_.torch_compat) {
       out_->Append(absl::StrCat(
-          ",\n\"schemaVersion\": 1",
-          ",\n\"baseTimeNanoseconds\": ", recording_.base_ns,
+          ",\n\"schemaVersion\": 1", ",\n\"baseTimeNanoseconds\": ", recording_.base_ns,
           // Flops are the spans' own here, not to be worked out from shapes.
           ",\n\"with_flops\": false",
           ",\n\"record_shapes\": ", any_span([](const Span& span) { return span.shapes != 0; }),
