@@ -16,6 +16,7 @@
 #include "collector/last_thread.h"
 #include "collector/life_log.h"
 #include "collector/log.h"
+#include "collector/operation/nvtx_names.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 
@@ -61,7 +62,8 @@ MemoryLimits DivideMemory(size_t limit_bytes) {
           .operation_buffers = 9 * part,
           .open_operations = 2 * part,
           .batches = 7 * part,
-          .strings = 3 * part,
+          .strings = 5 * part / 2,
+          .descriptions = part / 2,
           .registered_texts = part};
 }
 
@@ -69,9 +71,11 @@ Collector::Collector(Options options)
     : options_(std::move(options)),
       limits_(DivideMemory(options_.memory_bytes)),
       strings_(limits_.strings),
+      descriptions_(limits_.descriptions),
+      thread_names_(&descriptions_),
       queue_(limits_.batches),
       operations_(&strings_, &encoder_, &uncorrelated_, &reopened_, limits_.open_operations),
-      link_(&queue_, &strings_,
+      link_(&queue_, &strings_, &descriptions_,
             {[this] { return MakeHello(); }, [this] { return EncodeStatus(Status()); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
   pthread_condattr_t attributes;
@@ -174,6 +178,7 @@ void Collector::Run() {
                   .dormant = options_.dormant,
                   .others_come_first = options_.priority == Capture::Priority::kOthers});
   status_changed_ = true;
+  is_running_ = true;
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
   LeaveOwnCallsOut();
   if (capture_ != nullptr && capture_->active()) LookForAnother();
@@ -191,6 +196,8 @@ void Collector::Run() {
     LookAfterStop(now_ns);
     if (status_due) {
       next_status_ns = now_ns + kFlushNs;
+      DescribeIfNotKnown();
+      if (is_wanted_) thread_names_.ReadNext();
       // Then the C library ends the process when we return.
       if (IsLastThread()) {
         deadline_ns_ = now_ns + kLastDeadlineNs;
@@ -234,6 +241,26 @@ void Collector::Collect() {
   operations_.Read(&SealIfLargeCallback, this);
   operations_.SendOpen();
   SendRangesAgain();
+  CollectNames();
+}
+
+// CUPTI tells of devices when CUDA begins, if it was asked in time.
+void Collector::DescribeIfNotKnown() {
+  if (state_ != State::kCapturing || asked_for_devices_ || descriptions_.has_devices()) return;
+  asked_for_devices_ = true;
+  capture_->DescribeExisting();
+}
+
+void Collector::CollectNames() {
+  for (const GivenName& given : TakeGivenNames()) {
+    given.is_thread ? descriptions_.GiveThreadName(given.id, given.name)
+                    : descriptions_.GiveDeviceName(given.id, given.name);
+  }
+  if (!is_wanted_) return;
+  ThreadOperationsList::ForEachAlive([this](const ThreadOperations& thread) {
+    thread_names_.Seen(static_cast<uint32_t>(thread.thread_id()));
+  });
+  thread_names_.ReadNew();
 }
 
 // Batches that were let go had begins and ends of ranges in them, and a daemon that has come anew
@@ -407,7 +434,11 @@ bool Collector::Prepare() {
   buffers_ = std::move(buffers);
   client_ = std::make_unique<CuptiClient>(&cupti_);
   activities_ = std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_,
-                                                 &uncorrelated_, &reopened_);
+                                                 &descriptions_, &uncorrelated_, &reopened_);
+  // Otherwise they are not the system's.
+  if (cupti_.SetThreadIdType != nullptr || client_->api().has_per_subscriber()) {
+    activities_->set_thread_seen([this](uint32_t thread_id) { thread_names_.Seen(thread_id); });
+  }
   capture_ = std::make_unique<Capture>(client_.get(), buffers_.get(), options_.priority,
                                        options_.activities);
   link_.SendHello();  // It tells CUPTI's version.
@@ -426,6 +457,7 @@ void Collector::BeginCapture(bool anyway) {
       waited_ns_ = WaitedNs();
       waiting_since_ns_ = 0;
       FollowActivities();
+      if (is_running_) capture_->DescribeExisting();
       uncorrelated_.Begin(Capture::CuptiTimeNs());
       stopped_ns_ = 0;
       state_ = State::kCapturing;
@@ -499,6 +531,7 @@ void Collector::SendRest() {
   if (CuptiMayHoldRecords()) capture_->Flush(/*forced=*/true, &reason);
   Collect();
   operations_.CloseAll(HostTimeNs());
+  if (is_wanted_) thread_names_.ReadAll();
   Seal();
   if (!link_.connected()) link_.HurryConnect();
   link_.Pump(HostTimeNs());
@@ -558,8 +591,9 @@ StatusFields Collector::Status() const {
   timespec cpu = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
-  fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
-                        operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
+  fields.memory_bytes = strings_.memory_bytes() + descriptions_.memory_bytes() +
+                        RegisteredTextBytes() + queue_.bytes() + operations_.memory_bytes() +
+                        ThreadOperationsList::memory_bytes() +
                         (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.activities =
@@ -594,6 +628,10 @@ StatusFields Collector::Status() const {
   if (RegisteredTextsLeftOut() > 0) {
     fields.notes.push_back("too many registered strings and domains: " +
                            std::to_string(RegisteredTextsLeftOut()) + " are called (other)");
+  }
+  if (const uint64_t left_out = descriptions_.left_out() + GivenNamesLeftOut(); left_out > 0) {
+    fields.notes.push_back("too many devices, contexts, streams, threads and names of them: " +
+                           std::to_string(left_out) + " are shown without");
   }
   return fields;
 }

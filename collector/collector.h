@@ -22,18 +22,21 @@
 #include "collector/link/batch_encoder.h"
 #include "collector/link/batch_queue.h"
 #include "collector/link/daemon_link.h"
+#include "collector/link/descriptions.h"
 #include "collector/link/messages.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/operation_reader.h"
 #include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
+#include "collector/thread_names.h"
 #include "proto/activity_set.h"
 
 namespace tp::collect {
 
 // How the bound on our memory (TP_BUFFER_MB, default 64 MiB) is divided.
 struct MemoryLimits {
-  size_t activity_buffers, operation_buffers, open_operations, batches, strings, registered_texts;
+  size_t activity_buffers, operation_buffers, open_operations, batches, strings, descriptions,
+      registered_texts;
 };
 MemoryLimits DivideMemory(size_t limit_bytes);
 
@@ -77,6 +80,8 @@ class Collector {
   static void* Main(void* collector);
   void Run();
   void Collect();
+  void CollectNames();
+  void DescribeIfNotKnown();
   void SendRangesAgain();
   void CollectAll();
   void SealIfLarge();
@@ -110,6 +115,8 @@ class Collector {
   MemoryLimits limits_;
   CuptiApi cupti_;
   StringTable strings_;
+  Descriptions descriptions_;
+  ThreadNames thread_names_;
   BatchEncoder encoder_;
   BatchQueue queue_;
   uint64_t connections_ = 0;  // Of link_, when it was last looked at.
@@ -126,6 +133,8 @@ class Collector {
   State state_ = State::kDormant;
   std::string reason_;
   bool status_changed_ = false;
+  bool is_running_ = false;         // On our own thread, not within cuInit.
+  bool asked_for_devices_ = false;  // Those that were there before us.
   bool is_wanted_ = false;          // Capturing, whatever comes of it: captured time goes on.
   int64_t recording_start_ns_ = 0;  // Host clock: when it was first wanted; 0: not yet.
   uint64_t capture_token_ = 0;      // Of the latest command.

@@ -20,6 +20,7 @@
 #include "collector/last_thread.h"
 #include "collector/log.h"
 #include "collector/operation/nvtx_listener.h"
+#include "collector/operation/nvtx_names.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 #include "collector/settings.h"
@@ -64,6 +65,7 @@ void WakeCollector() {
 void AfterForkInChild() {
   g_start_lock = PTHREAD_MUTEX_INITIALIZER;
   ResetTextLockAfterFork();
+  ResetNameLockAfterFork();
   Collector* collector = g_collector.load(std::memory_order_acquire);
   ThreadOperationsList::AfterForkInChild(/*keep=*/collector == nullptr);
   if (collector != nullptr) collector->AbandonAfterFork();

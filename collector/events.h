@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace tp::collect {
 
@@ -138,6 +139,33 @@ struct Call {
   uint32_t cbid;
   uint32_t result;
   StringId name;
+};
+
+// What a device is: the numbers of wire.proto's DeviceDescription. The name lives as long as
+// CUPTI's record.
+struct Device {
+  uint32_t id;
+  std::string_view name;
+  std::string_view uuid;
+  uint32_t compute_major, compute_minor;
+  uint64_t memory_bytes, memory_kilobytes_per_second;
+  uint32_t multiprocessors, core_clock_khz, l2_cache_bytes;
+  uint32_t threads_per_warp, threads_per_block, threads_per_multiprocessor;
+  uint32_t registers_per_block, registers_per_multiprocessor;
+  uint32_t shared_bytes_per_block, shared_bytes_per_multiprocessor;
+};
+
+struct Context {
+  uint32_t id;
+  uint32_t device;
+  uint32_t api_kind;  // CUpti_ActivityComputeApiKind.
+  uint32_t null_stream;
+};
+
+struct Stream {
+  uint32_t context, id;
+  uint32_t flag;  // CUpti_ActivityStreamFlag.
+  int32_t priority;
 };
 
 }  // namespace tp::collect

@@ -14,6 +14,7 @@
 #include "analyzer/export/json_text.h"
 #include "analyzer/export/trace_rows.h"
 #include "analyzer/model/frames.h"
+#include "analyzer/present/utf8.h"
 #include "analyzer/summarize/texts.h"
 #include "analyzer/summarize/whole_summary.h"
 #include "nlohmann/json.hpp"
@@ -405,10 +406,12 @@ class Writer {
     // So that an import takes the ids' word for it and needs no rule.
     Field("externalIds", "operations");
     if (!recording_.device_kind.empty()) Field("deviceKind", recording_.device_kind);
+    if (options_.torch_compat || !recording_.descriptions.devices.empty()) {
+      out_->Append(absl::StrCat(",\n\"deviceProperties\": ", DeviceProperties()));
+    }
     if (options_.torch_compat) {
       out_->Append(absl::StrCat(
-          ",\n\"schemaVersion\": 1,\n\"deviceProperties\": []",
-          ",\n\"baseTimeNanoseconds\": ", recording_.base_ns,
+          ",\n\"schemaVersion\": 1", ",\n\"baseTimeNanoseconds\": ", recording_.base_ns,
           // Flops are the spans' own here, not to be worked out from shapes.
           ",\n\"with_flops\": false",
           ",\n\"record_shapes\": ", any_span([](const Span& span) { return span.shapes != 0; }),
@@ -422,6 +425,32 @@ class Writer {
     }
     out_->Append("}\n");
     if (options_.progress) options_.progress(1);
+  }
+
+  // As PyTorch writes it, without what is not known.
+  std::string DeviceProperties() const {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const auto& [number, device] : recording_.descriptions.devices) {
+      nlohmann::ordered_json properties = {{"id", number}, {"name", ValidUtf8(device.name)}};
+      const auto add = [&properties](const char* key, uint64_t value) {
+        if (value != 0) properties[key] = value;
+      };
+      add("totalGlobalMem", device.memory_bytes);
+      if (device.compute_major != 0) {
+        properties["computeMajor"] = device.compute_major;
+        properties["computeMinor"] = device.compute_minor;
+      }
+      add("maxThreadsPerBlock", device.threads_per_block);
+      add("maxThreadsPerMultiprocessor", device.threads_per_multiprocessor);
+      add("regsPerBlock", device.registers_per_block);
+      add("warpSize", device.threads_per_warp);
+      add("sharedMemPerBlock", device.shared_bytes_per_block);
+      add("numSms", device.multiprocessors);
+      add("regsPerMultiprocessor", device.registers_per_multiprocessor);
+      add("sharedMemPerMultiprocessor", device.shared_bytes_per_multiprocessor);
+      all.push_back(std::move(properties));
+    }
+    return all.dump();
   }
 
   // A member of the object around the events.

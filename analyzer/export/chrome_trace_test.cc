@@ -179,6 +179,21 @@ TEST_F(ChromeTraceTest, PyTorchsToolsFindTheRank) {
   EXPECT_NE(Text(options).find("\"distributedInfo\": {\"rank\": 3}"), std::string::npos);
 }
 
+TEST_F(ChromeTraceTest, PyTorchsToolsFindTheDevices) {
+  DeviceDescription& device = recording_.descriptions.devices[1];
+  device.name = "NVIDIA H200\xFF";
+  device.memory_bytes = uint64_t{141} << 30;
+  device.compute_major = 9;
+  device.threads_per_warp = 32;
+  device.multiprocessors = 132;
+  device.shared_bytes_per_multiprocessor = 233472;
+  ChromeTraceOptions options;
+  options.torch_compat = true;
+  EXPECT_EQ(json::parse(Text(options))["deviceProperties"], json::parse(R"json([
+      {"id": 1, "name": "NVIDIA H200\ufffd", "totalGlobalMem": 151397597184, "computeMajor": 9,
+       "computeMinor": 0, "warpSize": 32, "numSms": 132, "sharedMemPerMultiprocessor": 233472}])json"));
+}
+
 TEST_F(ChromeTraceTest, ProgressEndsWithAllOfIt) {
   for (int i = 0; i < 10000; ++i) AddSpan("a", i, i + 1);
   std::vector<double> told;

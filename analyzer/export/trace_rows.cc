@@ -199,6 +199,11 @@ void TraceRows::AddStreams(const WholeRecording& recording, const Hosts& hosts,
       if (contexts[{stream, process}].size() > 1) {
         absl::StrAppend(&name, " (context ", activity.context, ")");
       }
+      if (!hosts.are_several()) {
+        const std::string given =
+            recording.descriptions.StreamName(activity.context, activity.stream);
+        if (!given.empty()) absl::StrAppend(&name, ": ", given);
+      }
       all.push_back({.process = process_of_device.at(activity.device),
                      .wanted_tid = is_work ? int64_t{activity.stream} : -1,
                      .name = is_work ? std::move(name) : absl::StrCat(name, " annotations"),

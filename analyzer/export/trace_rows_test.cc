@@ -93,6 +93,26 @@ TEST_F(TraceRowsTest, DevicesStreamsAndContextsHaveRowsOfTheirOwn) {
   EXPECT_EQ(names.at({0, rows.OfActivity(4).tid}), "stream 7 annotations");
 }
 
+TEST_F(TraceRowsTest, StreamsHaveTheirNamesWhereTheRecordingIsOfOneProcess) {
+  recording_.descriptions.streams[{1, 8}].given_name = "copies";
+  recording_.descriptions.contexts[1].null_stream = 7;
+  Work(0, 1, 7, 0);
+  Work(0, 1, 8, 0);
+  Work(0, 1, 8, 0, ActivityKind::kCopy, 2);
+  Work(0, 1, 9, 0);
+  const auto names = Names(TraceRows(recording_, "p"));
+  EXPECT_EQ(names.at({0, 7}), "stream 7: default");
+  EXPECT_EQ(names.at({0, 8}), "stream 8 (context 1): copies");
+  EXPECT_EQ(names.at({0, 9}), "stream 9");
+
+  // Whose it is, nobody knows.
+  recording_.threads[1] = {4242, 4242, "one", ""};
+  recording_.threads[2] = {4243, 4243, "other", ""};
+  Range(1, 0, 10);
+  Range(2, 0, 10);
+  EXPECT_EQ(Names(TraceRows(recording_, "p")).at({0, 7}), "stream 7");
+}
+
 TEST_F(TraceRowsTest, HostRowsAreThoseOfTheirProcessesAndThreads) {
   recording_.threads[1] = {4242, 4243, "train", "main"};
   recording_.threads[2] = {4242, -5, "train", ""};

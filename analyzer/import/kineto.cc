@@ -3,10 +3,14 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +34,7 @@
 #include "analyzer/model/copy_kind.h"
 #include "analyzer/model/frames.h"
 #include "analyzer/present/utf8.h"
+#include "nlohmann/json.hpp"
 
 namespace tp {
 namespace {
@@ -37,6 +42,7 @@ namespace {
 constexpr uint64_t kNoId = kNoOperation;
 constexpr int64_t kNoThread = -1;
 constexpr size_t kCategoriesNamed = 8;
+constexpr size_t kMostDevices = 1024;
 // Beyond this no clock counts, and differences would not fit.
 constexpr int64_t kFarthestNs = int64_t{1} << 62;
 
@@ -160,6 +166,7 @@ class KinetoImport {
     }
     JoinCalls();
     NameThreads();
+    NameStreams();
     TakeOwners();
     if (!ids_are_operations_) TakeMemoryFromNames();
     for (const Span& span : recording_.spans) SeeStart(span.start_ns);
@@ -398,6 +405,13 @@ class KinetoImport {
       process_names_[std::string(event.process)] = std::string(event.label);
     } else if (event.name == "thread_name") {
       thread_names_[ThreadKey(event.process, event.thread)] = std::string(event.label);
+      const std::pair<std::string, std::string> row =
+          absl::StrSplit(Absl(event.label), absl::MaxSplits(": ", 1));
+      if (absl::StartsWith(row.first, "stream ") && !row.second.empty()) {
+        if (const auto device = WholeNumber(event.process); device.has_value()) {
+          stream_names_[{static_cast<int64_t>(*device), row.first}] = row.second;
+        }
+      }
     }
   }
 
@@ -409,6 +423,8 @@ class KinetoImport {
       ids_are_operations_ = true;
     } else if (elements_.key() == "deviceKind") {
       recording_.device_kind = DeviceKind(cursor.ReadValue().text);
+    } else if (elements_.key() == "deviceProperties") {
+      AddDevices(text);
     } else if (elements_.key() == "distributedInfo" && cursor.EnterObject()) {
       // {"backend": "nccl", "rank": 0, "world_size": 2}
       for (JsonValue key; cursor.ReadKey(&key);) {
@@ -416,6 +432,67 @@ class KinetoImport {
         if (key.text != "rank" || !value.is_scalar()) continue;
         const std::optional<uint64_t> rank = WholeNumber(value.text);
         if (rank.has_value() && *rank <= INT32_MAX) recording_.rank = static_cast<int32_t>(*rank);
+      }
+    }
+  }
+
+  // [{"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 42505273344, ...}]
+  void AddDevices(std::string_view text) {
+    const auto all = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!all.is_array()) return;
+    for (const nlohmann::json& properties : all) {
+      if (!properties.is_object() || recording_.descriptions.devices.size() >= kMostDevices)
+        continue;
+      const auto number = [&properties](const char* key, auto* value) {
+        const auto found = properties.find(key);
+        if (found == properties.end() || !found->is_number_unsigned()) return false;
+        const uint64_t read = found->template get<uint64_t>();
+        if (read > std::numeric_limits<std::remove_reference_t<decltype(*value)>>::max()) {
+          return false;
+        }
+        *value = static_cast<std::remove_reference_t<decltype(*value)>>(read);
+        return true;
+      };
+      uint32_t id = 0;
+      if (!number("id", &id)) continue;
+      DeviceDescription& device = recording_.descriptions.devices[id];
+      if (const auto name = properties.find("name");
+          name != properties.end() && name->is_string()) {
+        device.name = name->get<std::string>();
+      }
+      number("totalGlobalMem", &device.memory_bytes);
+      number("computeMajor", &device.compute_major);
+      number("computeMinor", &device.compute_minor);
+      number("maxThreadsPerBlock", &device.threads_per_block);
+      number("maxThreadsPerMultiprocessor", &device.threads_per_multiprocessor);
+      number("regsPerBlock", &device.registers_per_block);
+      number("warpSize", &device.threads_per_warp);
+      number("sharedMemPerBlock", &device.shared_bytes_per_block);
+      number("numSms", &device.multiprocessors);
+      number("regsPerMultiprocessor", &device.registers_per_multiprocessor);
+      number("sharedMemPerMultiprocessor", &device.shared_bytes_per_multiprocessor);
+    }
+  }
+
+  // Our own exports put a stream's name behind its number: "stream 13: copies", or, where contexts
+  // have streams of one number, "stream 13 (context 2): copies". Of one process.
+  void NameStreams() {
+    std::set<int64_t> processes;
+    for (const auto& [number, thread] : recording_.threads) processes.insert(thread.process);
+    if (processes.size() > 1) return;
+    std::set<std::tuple<int64_t, uint32_t, uint32_t>> streams;
+    for (const DeviceActivity& activity : recording_.activities) {
+      if (!IsOnHost(activity.kind)) {
+        streams.emplace(activity.device, activity.stream, activity.context);
+      }
+    }
+    for (const auto& [device, stream, context] : streams) {
+      for (const auto& row : {absl::StrCat("stream ", stream),
+                              absl::StrCat("stream ", stream, " (context ", context, ")")}) {
+        const auto found = stream_names_.find({device, row});
+        if (found == stream_names_.end()) continue;
+        StreamDescription& description = recording_.descriptions.streams[{context, stream}];
+        description.given_name = found->second;
       }
     }
   }
@@ -698,6 +775,7 @@ class KinetoImport {
   size_t last_identity_ = 0;
   int64_t threads_ = 0;
   absl::flat_hash_map<std::string, std::string> process_names_, thread_names_;
+  std::map<std::pair<int64_t, std::string>, std::string> stream_names_;  // By device and row.
   absl::flat_hash_map<std::string, StringId> shapes_, dtypes_;
   std::map<std::string, uint64_t> left_out_;
   bool ids_are_operations_ = false;

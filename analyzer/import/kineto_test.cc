@@ -488,5 +488,41 @@ TEST_F(KinetoTest, EventsLongerThanTheWindowAreReadWhole) {
   EXPECT_EQ(Text(recording, recording.spans[1].name).size(), name.size());
 }
 
+TEST_F(KinetoTest, DevicePropertiesAndNamesOfStreamsAreTaken) {
+  const auto named = [](const char* device, const char* row, const char* name) {
+    return std::string(R"(,{"ph": "M", "name": "thread_name", "pid": )") + device + R"(, "tid": )" +
+           row + R"(, "args": {"name": ")" + name + R"("}})";
+  };
+  const absl::StatusOr<WholeRecording> recording = Import(
+      "{\"traceEvents\": [" + OneKernel() + named("0", "7", "stream 7: weights: all") +
+      named("0", "8", "stream 8: nobody's") + named("10", "1", "stream 7: of a thread") +
+      R"(], "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 85018279936,
+         "computeMajor": 9, "computeMinor": 0, "numSms": 132, "warpSize": -1,
+         "regsPerBlock": 99999999999}, 7, {"name": "without a number"}]})");
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  const Descriptions& known = recording->descriptions;
+  ASSERT_EQ(known.devices.size(), 1u);
+  const DeviceDescription& device = known.devices.at(0);
+  EXPECT_EQ(device.name, "NVIDIA H100");
+  EXPECT_EQ(device.memory_bytes, 85018279936u);
+  EXPECT_EQ(device.compute_major, 9u);
+  EXPECT_EQ(device.multiprocessors, 132u);
+  EXPECT_EQ(device.threads_per_warp, 0u) << "is no such number";
+  EXPECT_EQ(device.registers_per_block, 0u) << "does not fit";
+  ASSERT_EQ(known.streams.size(), 1u);
+  EXPECT_EQ(known.StreamName(1, 7), "weights: all");
+}
+
+TEST_F(KinetoTest, DamagedDevicePropertiesAreNone) {
+  for (const char* damaged : {"[{\"id\": 0, \"name\": NaN}]", "{}", "7", "[[[[]]]]", "\"\""}) {
+    const absl::StatusOr<WholeRecording> recording =
+        Import("{\"deviceProperties\": " + std::string(damaged) + ", \"traceEvents\": [" +
+               OneKernel() + "]}");
+    ASSERT_TRUE(recording.ok()) << damaged;
+    EXPECT_TRUE(recording->descriptions.devices.empty()) << damaged;
+    EXPECT_EQ(recording->activities.size(), 2u) << damaged;
+  }
+}
+
 }  // namespace
 }  // namespace tp

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/model/descriptions.h"
 #include "analyzer/model/recording.h"
 #include "analyzer/model/string_table.h"
 
@@ -51,7 +52,10 @@ struct WholeRecording {
   std::vector<MemoryEvent> memory_events;
   std::vector<Sample> samples;
   std::map<int64_t, ThreadIdentity>
-      threads;              // By Span::thread; only those that the source tells of.
+      threads;  // By Span::thread; only those that the source tells of.
+  // Of devices, and, where the recording is of one process, of its contexts and streams. Threads
+  // are above.
+  Descriptions descriptions;
   int64_t base_ns = 0;      // The earliest start.
   std::string device_kind;  // "cuda", "xpu"; empty: cuda if there is device work.
   int32_t rank = -1;        // Of a distributed job, where the source says it.

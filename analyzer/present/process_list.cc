@@ -1,8 +1,10 @@
 #include "analyzer/present/process_list.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +51,21 @@ std::string CuptiVersionText(uint32_t version) {
     return kReleases[version - kFirst];
   }
   return absl::StrCat(version);
+}
+
+std::string DeviceNames(const query::Process& process) {
+  std::vector<std::pair<std::string, int>> names;
+  for (const query::Device& device : process.devices()) {
+    const std::string& name = device.name().empty() ? device.given_name() : device.name();
+    if (name.empty()) continue;
+    const auto known = std::find_if(names.begin(), names.end(),
+                                    [&](const auto& entry) { return entry.first == name; });
+    known == names.end() ? void(names.emplace_back(name, 1)) : void(++known->second);
+  }
+  return absl::StrJoin(names, ", ", [](std::string* out, const auto& entry) {
+    if (entry.second > 1) absl::StrAppend(out, entry.second, " x ");
+    absl::StrAppend(out, entry.first);
+  });
 }
 
 std::string KnownProcesses(const query::Processes& known) {

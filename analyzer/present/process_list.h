@@ -16,6 +16,10 @@ const char* StateName(query::ProcessState state);
 // is none of the known ones; "-" for 0.
 std::string CuptiVersionText(uint32_t version);
 
+// The names of the devices that a process uses, "2 x NVIDIA H200, Tesla T4"; empty if none is
+// known.
+std::string DeviceNames(const query::Process& process);
+
 // "known: 4242 (python train.py, capturing, last seen 0 s ago), ... and 3 more", or that there are
 // none: for a request that none of them matched.
 std::string KnownProcesses(const query::Processes& known);

@@ -18,6 +18,15 @@ void Limit(int64_t limit, Rows* rows) {
   }
 }
 
+// Null if there is none.
+ordered_json TextOrNull(const std::string& text) {
+  return text.empty() ? ordered_json() : ordered_json(ValidUtf8(text));
+}
+
+ordered_json NumberOrNull(uint64_t number) {
+  return number == 0 ? ordered_json() : ordered_json(number);
+}
+
 ordered_json Fields(const query::OperationRow& row, bool is_single) {
   ordered_json shapes, stack;  // Null where there are none.
   if (row.has_input_shapes()) {
@@ -52,6 +61,7 @@ ordered_json Fields(const query::OperationRow& row, bool is_single) {
   } else {
     fields["start_ns"] = row.start_ns();
     fields["thread_id"] = row.thread_id();
+    fields["thread_name"] = TextOrNull(row.thread_name());
   }
   return fields;
 }
@@ -113,10 +123,20 @@ ordered_json Fields(const query::CallRow& row) {
 }
 
 ordered_json Fields(const query::StreamRow& row) {
-  return {
-      {"pid", row.pid()},         {"device", row.device()},         {"context", row.context()},
-      {"stream", row.stream()},   {"count", row.count()},           {"total_ns", row.total_ns()},
-      {"busy_ns", row.busy_ns()}, {"wait_count", row.wait_count()}, {"wait_ns", row.wait_ns()}};
+  return {{"pid", row.pid()},
+          {"device", row.device()},
+          {"context", row.context()},
+          {"stream", row.stream()},
+          {"count", row.count()},
+          {"total_ns", row.total_ns()},
+          {"busy_ns", row.busy_ns()},
+          {"wait_count", row.wait_count()},
+          {"wait_ns", row.wait_ns()},
+          {"name", TextOrNull(row.name())},
+          {"kind", TextOrNull(row.kind())},
+          {"priority", row.kind().empty() ? ordered_json() : ordered_json(row.priority())},
+          {"device_name", TextOrNull(row.device_name())},
+          {"context_name", TextOrNull(row.context_name())}};
 }
 
 ordered_json Fields(const query::MemoryRow& row) {
@@ -132,11 +152,27 @@ ordered_json Fields(const query::MemoryRow& row) {
           {"peak_bytes", row.peak_bytes()}};
 }
 
+ordered_json Fields(const query::Device& row) {
+  return {{"device", row.device()},
+          {"name", TextOrNull(row.name())},
+          {"given_name", TextOrNull(row.given_name())},
+          {"uuid", TextOrNull(row.uuid())},
+          {"compute_capability", TextOrNull(row.compute_capability())},
+          {"memory_bytes", NumberOrNull(row.memory_bytes())},
+          {"memory_kilobytes_per_second", NumberOrNull(row.memory_kilobytes_per_second())},
+          {"multiprocessors", NumberOrNull(row.multiprocessors())},
+          {"core_clock_khz", NumberOrNull(row.core_clock_khz())},
+          {"l2_cache_bytes", NumberOrNull(row.l2_cache_bytes())},
+          {"contexts", row.contexts()}};
+}
+
 ordered_json Fields(const query::Process& row) {
   ordered_json events = ordered_json::object();
   for (const query::KindCount& event : row.events()) events[event.kind()] = event.count();
   ordered_json activities = ordered_json::array();
   for (const std::string& activity : row.activities()) activities.push_back(ValidUtf8(activity));
+  ordered_json devices = ordered_json::array();
+  for (const query::Device& device : row.devices()) devices.push_back(Fields(device));
   uint64_t lost = 0;
   for (const query::Loss& loss : row.losses()) lost += loss.count();
   return {{"pid", row.pid()},
@@ -153,7 +189,8 @@ ordered_json Fields(const query::Process& row) {
           {"device_time_ns", row.device_time_ns()},
           {"unattributed_count", row.unattributed_count()},
           {"unattributed_ns", row.unattributed_ns()},
-          {"activities", std::move(activities)}};
+          {"activities", std::move(activities)},
+          {"devices", std::move(devices)}};
 }
 
 template <typename Rows>

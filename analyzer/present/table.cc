@@ -254,24 +254,31 @@ std::string CallsText(const query::Table& all, const query::Table& shown,
 }
 
 std::string StreamsText(const query::Table& shown, const TextOptions& options) {
+  const bool has_names =
+      std::any_of(shown.streams().begin(), shown.streams().end(),
+                  [](const query::StreamRow& row) { return !row.name().empty(); });
   TextTable text;
   AddHeader(options, &text);
-  for (const char* title :
-       {"Process", "Device", "Context", "Stream", "# of Records", "Total", "Busy"}) {
-    text.AddColumn(title);
-  }
+  for (const char* title : {"Process", "Device", "Context", "Stream"}) text.AddColumn(title);
+  if (has_names) text.AddLeftColumn("Name", options.max_name_width);
+  for (const char* title : {"# of Records", "Total", "Busy"}) text.AddColumn(title);
   for (const query::StreamRow& row : shown.streams()) {
-    text.AddRow({absl::StrCat(row.pid()), absl::StrCat(row.device()), absl::StrCat(row.context()),
-                 absl::StrCat(row.stream()), absl::StrCat(row.count()),
-                 DurationText(Microseconds(row.total_ns()), options.time_unit),
-                 DurationText(Microseconds(row.busy_ns()), options.time_unit)});
+    std::vector<std::string> cells = {absl::StrCat(row.pid()), absl::StrCat(row.device()),
+                                      absl::StrCat(row.context()), absl::StrCat(row.stream())};
+    if (has_names) cells.push_back(ValidUtf8(row.name()));
+    Append(
+        {absl::StrCat(row.count()), DurationText(Microseconds(row.total_ns()), options.time_unit),
+         DurationText(Microseconds(row.busy_ns()), options.time_unit)},
+        &cells);
+    text.AddRow(std::move(cells));
   }
   std::string result = text.Text();
   for (const query::DeviceUse& device : shown.devices()) {
     int64_t span_ns = device.last_ns() - device.first_ns();
-    absl::StrAppend(&result, "Device ", device.device(), ": busy ",
-                    DurationText(Microseconds(device.busy_ns()), options.time_unit), " of ",
-                    DurationText(Microseconds(span_ns), options.time_unit), " (",
+    absl::StrAppend(&result, "Device ", device.device(),
+                    device.name().empty() ? "" : absl::StrCat(" (", ValidUtf8(device.name()), ")"),
+                    ": busy ", DurationText(Microseconds(device.busy_ns()), options.time_unit),
+                    " of ", DurationText(Microseconds(span_ns), options.time_unit), " (",
                     ShareText(Microseconds(device.busy_ns()), Microseconds(span_ns)), ")\n");
   }
   return result;
@@ -296,6 +303,9 @@ std::string MemoryText(const query::Table& shown, const TextOptions& options) {
 }
 
 std::string ProcessesText(const query::Table& shown, const TextOptions& options) {
+  const bool has_devices =
+      std::any_of(shown.processes().begin(), shown.processes().end(),
+                  [](const query::Process& row) { return !DeviceNames(row).empty(); });
   TextTable text;
   AddHeader(options, &text);
   text.AddColumn("Process");
@@ -306,17 +316,24 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
   text.AddColumn("Device time");
   text.AddColumn("Unattributed");
   text.AddColumn("CUPTI");
+  if (has_devices) text.AddLeftColumn("Devices", options.max_name_width);
   text.AddLeftColumn("Reason", std::nullopt);
   for (const query::Process& row : shown.processes()) {
     uint64_t events = 0, lost = 0;
     for (const query::KindCount& event : row.events()) events += event.count();
     for (const query::Loss& loss : row.losses()) lost += loss.count();
-    text.AddRow({absl::StrCat(row.pid()), ValidUtf8(ShortCommand(row.command())),
-                 StateName(row.state()), absl::StrCat(events),
-                 absl::StrCat(lost, row.more_may_be_lost() ? "+?" : ""),
-                 DurationText(Microseconds(row.device_time_ns()), options.time_unit),
-                 DurationText(Microseconds(row.unattributed_ns()), options.time_unit),
-                 CuptiVersionText(row.cupti_version()), ValidUtf8(row.reason())});
+    std::vector<std::string> cells = {
+        absl::StrCat(row.pid()),
+        ValidUtf8(ShortCommand(row.command())),
+        StateName(row.state()),
+        absl::StrCat(events),
+        absl::StrCat(lost, row.more_may_be_lost() ? "+?" : ""),
+        DurationText(Microseconds(row.device_time_ns()), options.time_unit),
+        DurationText(Microseconds(row.unattributed_ns()), options.time_unit),
+        CuptiVersionText(row.cupti_version())};
+    if (has_devices) cells.push_back(ValidUtf8(DeviceNames(row)));
+    cells.push_back(ValidUtf8(row.reason()));
+    text.AddRow(std::move(cells));
   }
   return text.Text();
 }

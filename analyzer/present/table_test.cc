@@ -194,6 +194,46 @@ TEST(FormatJson, KernelsHaveTheirOwnFields) {
   EXPECT_EQ(fields["avg_queued_to_start_ns"], 2.5);
 }
 
+TEST(FormatTable, StreamsAndDevicesHaveTheirNamesWhereTheyAreKnown) {
+  query::Table table;
+  table.set_view(query::STREAMS);
+  query::StreamRow* row = table.add_streams();
+  row->set_pid(4242);
+  row->set_stream(13);
+  query::DeviceUse* device = table.add_devices();
+  device->set_last_ns(10);
+  const std::string before = *FormatTable(table, {});
+  EXPECT_EQ(before.find("Name"), std::string::npos) << before;
+  EXPECT_NE(before.find("\nDevice 0: busy"), std::string::npos) << before;
+  nlohmann::json fields = nlohmann::json::parse(*FormatJson(table, {}))["rows"][0];
+  EXPECT_TRUE(fields["name"].is_null());
+  EXPECT_TRUE(fields["priority"].is_null()) << "not known is not zero";
+
+  row->set_name("copies");
+  row->set_kind("non-blocking");
+  row->set_priority(-1);
+  device->set_name("NVIDIA H200");
+  const std::string text = *FormatTable(table, {});
+  EXPECT_NE(text.find("Stream  Name  "), std::string::npos) << text;
+  EXPECT_NE(text.find("13  copies"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nDevice 0 (NVIDIA H200): busy"), std::string::npos) << text;
+  fields = nlohmann::json::parse(*FormatJson(table, {}))["rows"][0];
+  EXPECT_EQ(fields["name"], "copies");
+  EXPECT_EQ(fields["kind"], "non-blocking");
+  EXPECT_EQ(fields["priority"], -1);
+}
+
+TEST(DeviceNames, AreCountedWhereTheyAreTheSame) {
+  query::Process process;
+  EXPECT_EQ(DeviceNames(process), "");
+  process.add_devices();
+  EXPECT_EQ(DeviceNames(process), "") << "is not known";
+  for (const char* name : {"NVIDIA H200", "Tesla T4", "NVIDIA H200"}) {
+    process.add_devices()->set_name(name);
+  }
+  EXPECT_EQ(DeviceNames(process), "2 x NVIDIA H200, Tesla T4");
+}
+
 TEST(CuptiVersionText, NamesTheCudaRelease) {
   EXPECT_EQ(CuptiVersionText(0), "-");
   EXPECT_EQ(CuptiVersionText(130001), "13.0");

@@ -24,6 +24,9 @@ absl::Status CollectorPeer::Take(std::string_view bytes) {
       return session_->Add(message->strings());
     case wire::FromCollector::kBatch:
       return session_->Add(message->batch());
+    case wire::FromCollector::kDescriptions:
+      session_->Add(message->descriptions());
+      return absl::OkStatus();
     case wire::FromCollector::kStatus:
       session_->Told(message->status());
       if (message->status().capture_token() != 0) {

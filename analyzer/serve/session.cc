@@ -8,6 +8,7 @@
 #include "analyzer/present/command.h"
 #include "analyzer/present/utf8.h"
 #include "analyzer/wire/batch_decoder.h"
+#include "analyzer/wire/descriptions_decoder.h"
 
 namespace tp {
 namespace {
@@ -84,6 +85,10 @@ void Session::Seen(int64_t now_ns) {
 }
 
 absl::Status Session::Add(const wire::Strings& strings) { return names_.Add(strings); }
+
+void Session::Add(const wire::Descriptions& descriptions) {
+  descriptions_left_out_ += DecodeDescriptions(descriptions, &summary_->descriptions());
+}
 
 absl::Status Session::Add(const wire::Batch& batch) {
   if (batch.sequence() > 0 && batch.sequence() <= losses_.last_sequence()) {
@@ -199,6 +204,7 @@ query::Process Session::Describe() const {
   }
   summary_->impossible().AddTo(process.mutable_losses());
   process.set_more_may_be_lost(EndedWithoutGoodbye(ending));
+  summary_->AddDevices(&process);
   process.set_device_time_ns(summary_->device_time_ns());
   process.set_unattributed_count(summary_->unattributed_count());
   process.set_unattributed_ns(summary_->unattributed_ns());
@@ -236,6 +242,8 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
   count(losses_.batches_left_out(),
         "batches did not come because the collector had to drop them (see the losses)");
   count(names_.left_out(), "names did not fit into memory: shown as (other)");
+  count(descriptions_left_out_,
+        "descriptions of streams, threads and the like did not fit: shown without");
   const EventCounts& received = losses_.received();
   const bool has_cupti_times = received[wire::KERNEL] + received[wire::COPY] +
                                    received[wire::FILL] + received[wire::RUNTIME_CALL] +

@@ -48,6 +48,7 @@ class Session {
   // InvalidArgument: the message cannot be right; nothing of a batch was taken.
   absl::Status Add(const wire::Strings& strings);
   absl::Status Add(const wire::Batch& batch);
+  void Add(const wire::Descriptions& descriptions);
   void Told(const wire::Status& status);
   void Told(const wire::Goodbye& goodbye) { goodbye_ = goodbye.reason(); }
   void Disconnected(int64_t now_ns);
@@ -103,6 +104,7 @@ class Session {
 
   std::unique_ptr<StringTable> strings_;
   NameTable names_;
+  uint64_t descriptions_left_out_ = 0;
   ClockTime clock_;
   LossAccount losses_;
   std::unique_ptr<Summary> summary_;

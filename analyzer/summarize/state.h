@@ -28,6 +28,7 @@ struct Summary::State {
   const StringTable* strings;
   SummaryLimits limits;
   int64_t pid = 0;
+  Descriptions descriptions;
   int64_t recording_start_ns = 0;
   int64_t recording_end_ns = INT64_MAX;
   int64_t latest_ns = INT64_MAX;

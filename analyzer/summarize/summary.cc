@@ -120,6 +120,9 @@ Summary& Summary::operator=(Summary&&) noexcept = default;
 
 void Summary::SetProcess(int64_t pid) { state_->pid = pid; }
 
+Descriptions& Summary::descriptions() { return state_->descriptions; }
+const Descriptions& Summary::descriptions() const { return state_->descriptions; }
+
 void Summary::SetRecordingStart(int64_t start_ns) { state_->recording_start_ns = start_ns; }
 
 void Summary::SetRecordingEnd(int64_t end_ns) { state_->recording_end_ns = end_ns; }
@@ -222,7 +225,7 @@ size_t Summary::memory_bytes() const {
          state_->calls.memory_bytes() + state_->device.memory_bytes() +
          state_->unconfirmed.memory_bytes() + state_->stream_waits.memory_bytes() +
          state_->kernel_launches.memory_bytes() + state_->memory.memory_bytes() +
-         state_->captured.memory_bytes();
+         state_->captured.memory_bytes() + state_->descriptions.memory_bytes();
 }
 
 }  // namespace tp

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/model/descriptions.h"
 #include "analyzer/model/recording.h"
 #include "analyzer/model/string_table.h"
 #include "analyzer/summarize/impossible.h"
@@ -68,6 +69,9 @@ class Summary {
 
   // Whose records these are: the `pid` of the rows of streams.
   void SetProcess(int64_t pid);
+  // What is known of the things that the records name by number; to be filled in as it comes.
+  Descriptions& descriptions();
+  const Descriptions& descriptions() const;
   // When capturing began: spans and calls that ended before, and device work that started before,
   // are kept out of the sums. 0: unknown, all are in.
   void SetRecordingStart(int64_t start_ns);
@@ -104,6 +108,9 @@ class Summary {
   int64_t unattributed_ns() const;
   // All device work.
   int64_t device_time_ns() const;
+  // The devices that the process has contexts on, as far as it is told, or work; what is known of
+  // them.
+  void AddDevices(query::Process* process) const;
   size_t memory_bytes() const;
 
  private:

@@ -287,6 +287,10 @@ class Tabulation {
         row->set_open(is_open);
         row->set_start_ns(spans.nesting().start_ns(span));
         row->set_thread_id(spans.nesting().thread(span));
+        const auto thread = state->descriptions.threads.find(spans.nesting().thread(span));
+        if (thread != state->descriptions.threads.end()) {
+          row->set_thread_name(ValidUtf8(thread->second.shown()));
+        }
         row->set_first_seen(before + spans.Sequence(span));
       }
       before += spans.added();
@@ -424,11 +428,43 @@ class Tabulation {
       row->set_count(group.work.count);
       row->set_total_ns(group.work.total_ns);
       row->set_busy_ns(group.busy.total_ns());
+      DescribeStream(std::get<0>(key), row);
       const auto wait = waits.find({std::get<0>(key), {context, stream}});
       if (wait == waits.end()) continue;
       row->set_wait_count(wait->second.count);
       row->set_wait_ns(wait->second.total_ns);
     }
+  }
+
+  void DescribeStream(int64_t pid, query::StreamRow* row) const {
+    for (const State* state : states_) {
+      if (state->pid != pid) continue;
+      const Descriptions& known = state->descriptions;
+      row->set_name(ValidUtf8(known.StreamName(row->context(), row->stream())));
+      row->set_device_name(ValidUtf8(known.DeviceName(row->device())));
+      const auto context = known.contexts.find(row->context());
+      if (context != known.contexts.end()) {
+        row->set_context_name(ValidUtf8(context->second.given_name));
+      }
+      const auto stream = known.streams.find({row->context(), row->stream()});
+      if (stream == known.streams.end()) continue;
+      row->set_kind(KindOf(stream->second.kind));
+      row->set_priority(stream->second.priority);
+    }
+  }
+
+  static const char* KindOf(StreamKind kind) {
+    switch (kind) {
+      case StreamKind::kDefault:
+        return "blocking";
+      case StreamKind::kNonBlocking:
+        return "non-blocking";
+      case StreamKind::kNull:
+        return "default";
+      case StreamKind::kUnknown:
+        break;
+    }
+    return "";
   }
 
   void AddMemory() {
@@ -465,6 +501,13 @@ class Tabulation {
       if (busy.empty()) continue;
       query::DeviceUse* use = table_.add_devices();
       use->set_device(static_cast<uint32_t>(device));
+      // The first to know it; a name that one of several processes gave is not the others'.
+      for (const State* state : states_) {
+        const auto known = state->descriptions.devices.find(device);
+        if (known == state->descriptions.devices.end() || !use->name().empty()) continue;
+        use->set_name(ValidUtf8(states_.size() == 1 ? state->descriptions.DeviceName(device)
+                                                    : known->second.name));
+      }
       use->set_busy_ns(busy.total_ns());
       use->set_first_ns(busy.first_ns());
       use->set_last_ns(busy.last_ns());

@@ -86,6 +86,7 @@ std::map<int64_t, Summary> SummarizeEach(const WholeRecording& recording, Proces
         summaries.try_emplace(process, recording.strings.get(), NoLimits());
     if (is_new) {
       place->second.SetProcess(process);
+      place->second.descriptions().devices = recording.descriptions.devices;
       SetExtent(extent, &place->second);
     }
     return place->second;
@@ -117,6 +118,7 @@ void AddProcesses(const WholeRecording& recording, Processes* processes, Summary
     AddEvents(counts, process);
     const Summary* summary = summary_of(pid);
     if (summary == nullptr) continue;
+    summary->AddDevices(process);
     process->set_device_time_ns(summary->device_time_ns());
     process->set_unattributed_count(summary->unattributed_count());
     process->set_unattributed_ns(summary->unattributed_ns());
@@ -132,6 +134,10 @@ Summary Summarize(const WholeRecording& recording) {
   SetExtent(ExtentOf(recording), &summary);
   const Processes processes(recording);
   if (processes.names().size() == 1) summary.SetProcess(processes.names().begin()->first);
+  summary.descriptions() = recording.descriptions;
+  for (const auto& [number, thread] : recording.threads) {
+    summary.descriptions().threads[number].name = thread.thread_name;
+  }
   AddRecords(recording, [&](int64_t) -> Summary& { return summary; });
   return summary;
 }

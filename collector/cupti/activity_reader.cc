@@ -58,6 +58,12 @@ const char* OverheadText(CUpti_ActivityOverheadKind kind) {
   }
 }
 
+// As much of it as a description may keep, and a byte to tell that there is more.
+std::string_view TextOf(const char* text) {
+  if (text == nullptr) return {};
+  return {text, strnlen(text, kLongestDescribedName + 1)};
+}
+
 std::string CompilationText(CUpti_ActivityJitEntryType entry,
                             CUpti_ActivityJitOperationType operation) {
   std::string text = entry == CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN     ? "PTX to cubin"
@@ -71,11 +77,13 @@ std::string CompilationText(CUpti_ActivityJitEntryType entry,
 }  // namespace
 
 ActivityReader::ActivityReader(const CuptiClient* cupti, StringTable* strings,
-                               BatchEncoder* encoder, const UncorrelatedThreads* uncorrelated,
+                               BatchEncoder* encoder, Descriptions* descriptions,
+                               const UncorrelatedThreads* uncorrelated,
                                const ReopenedRanges* reopened)
     : cupti_(cupti),
       strings_(strings),
       encoder_(encoder),
+      descriptions_(descriptions),
       uncorrelated_(uncorrelated),
       reopened_(reopened),
       kernel_names_(kKernelNameSlots) {}
@@ -130,6 +138,14 @@ bool ActivityReader::ReadRecord(const ActivityRecord& record) {
       return ReadOverhead(record);
     case CUPTI_ACTIVITY_KIND_JIT:
       return ReadCompilation(record);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return ReadDevice(record);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return ReadContext(record);
+    case CUPTI_ACTIVITY_KIND_STREAM:
+      return ReadStream(record);
+    case CUPTI_ACTIVITY_KIND_NAME:
+      return ReadName(record);
     default:
       return false;
   }
@@ -302,6 +318,10 @@ bool ActivityReader::ReadCall(const ActivityRecord& record, EventKind kind,
   if (api == nullptr) return false;
   if (__builtin_expect(leaves_out_chatty_calls_, 0) && IsChatty(domain, api->cbid)) return true;
   if (__builtin_expect(api->threadId == own_thread_, 0)) return true;
+  if (__builtin_expect(api->threadId != last_thread_, 0)) {
+    last_thread_ = api->threadId;
+    if (thread_seen_) thread_seen_(last_thread_);
+  }
   Call call = {};
   call.start_ns = static_cast<int64_t>(api->start);
   call.end_ns = static_cast<int64_t>(api->end);
@@ -324,6 +344,65 @@ bool ActivityReader::ReadCorrelation(const ActivityRecord& record) {
   // Otherwise it is another tool's.
   if (correlation->externalKind == kOperationCorrelation) {
     AddLaunchOperation(correlation->correlationId, correlation->externalId);
+  }
+  return true;
+}
+
+bool ActivityReader::ReadDevice(const ActivityRecord& record) {
+  const auto* source = record.As<CUpti_ActivityDevice2>();
+  if (source == nullptr) return false;
+  Device device = {};
+  device.id = source->id;
+  device.name = TextOf(source->name);
+  device.uuid = {source->uuid.bytes, sizeof(source->uuid.bytes)};
+  if (device.uuid.find_first_not_of('\0') == std::string_view::npos) device.uuid = {};
+  device.compute_major = source->computeCapabilityMajor;
+  device.compute_minor = source->computeCapabilityMinor;
+  device.memory_bytes = source->globalMemorySize;
+  device.memory_kilobytes_per_second = source->globalMemoryBandwidth;
+  device.multiprocessors = source->numMultiprocessors;
+  device.core_clock_khz = source->coreClockRate;
+  device.l2_cache_bytes = source->l2CacheSize;
+  device.threads_per_warp = source->numThreadsPerWarp;
+  device.threads_per_block = source->maxThreadsPerBlock;
+  device.threads_per_multiprocessor = source->maxWarpsPerMultiprocessor * source->numThreadsPerWarp;
+  device.registers_per_block = source->maxRegistersPerBlock;
+  device.registers_per_multiprocessor = source->maxRegistersPerMultiprocessor;
+  device.shared_bytes_per_block = source->maxSharedMemoryPerBlock;
+  device.shared_bytes_per_multiprocessor = source->maxSharedMemoryPerMultiprocessor;
+  descriptions_->SetDevice(device);
+  return true;
+}
+
+bool ActivityReader::ReadContext(const ActivityRecord& record) {
+  const auto* context = record.As<CUpti_ActivityContext>();
+  if (context == nullptr) return false;
+  descriptions_->SetContext({.id = context->contextId,
+                             .device = context->deviceId,
+                             .api_kind = context->computeApiKind,
+                             .null_stream = context->nullStreamId});
+  return true;
+}
+
+bool ActivityReader::ReadStream(const ActivityRecord& record) {
+  const auto* stream = record.As<CUpti_ActivityStream>();
+  if (stream == nullptr) return false;
+  descriptions_->SetStream({.context = stream->contextId,
+                            .id = stream->streamId,
+                            .flag = static_cast<uint32_t>(stream->flag),
+                            .priority = static_cast<int32_t>(stream->priority)});
+  return true;
+}
+
+// Threads and devices are known by their names already: they were given to us.
+bool ActivityReader::ReadName(const ActivityRecord& record) {
+  const auto* name = record.As<CUpti_ActivityName>();
+  if (name == nullptr) return false;
+  const auto& id = name->objectId.dcs;
+  if (name->objectKind == CUPTI_ACTIVITY_OBJECT_CONTEXT) {
+    descriptions_->GiveContextName(id.contextId, TextOf(name->name));
+  } else if (name->objectKind == CUPTI_ACTIVITY_OBJECT_STREAM) {
+    descriptions_->GiveStreamName(id.contextId, id.streamId, TextOf(name->name));
   }
   return true;
 }

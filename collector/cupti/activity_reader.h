@@ -5,8 +5,10 @@
 #include <cupti.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collector/cupti/activity_buffers.h"
@@ -14,6 +16,7 @@
 #include "collector/cupti/record_layout.h"
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
+#include "collector/link/descriptions.h"
 #include "collector/link/string_table.h"
 #include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
@@ -27,7 +30,8 @@ class ActivityReader {
  public:
   // All outlive the reader.
   ActivityReader(const CuptiClient* cupti, StringTable* strings, BatchEncoder* encoder,
-                 const UncorrelatedThreads* uncorrelated, const ReopenedRanges* reopened);
+                 Descriptions* descriptions, const UncorrelatedThreads* uncorrelated,
+                 const ReopenedRanges* reopened);
 
   // Whether records of chatty calls are left out (see chatty_calls.h). Where CUPTI can leave them
   // out itself, none come.
@@ -36,6 +40,9 @@ class ActivityReader {
   // `batch_full` is called now and then, so that the batch can be sent off when it has grown
   // enough.
   void Read(const FilledBuffer& buffer, void (*batch_full)(void*), void* user);
+
+  // `seen` is called with the thread of a call whenever it is not that of the call before.
+  void set_thread_seen(std::function<void(uint32_t)> seen) { thread_seen_ = std::move(seen); }
 
   // Calls of this thread (as CUPTI calls it) are ours, and are left out.
   void set_own_thread(uint32_t thread_id) { own_thread_ = thread_id; }
@@ -64,6 +71,10 @@ class ActivityReader {
   bool ReadCompilation(const ActivityRecord& record);
   bool ReadCall(const ActivityRecord& record, EventKind kind, CUpti_CallbackDomain domain);
   bool ReadCorrelation(const ActivityRecord& record);
+  bool ReadDevice(const ActivityRecord& record);
+  bool ReadContext(const ActivityRecord& record);
+  bool ReadStream(const ActivityRecord& record);
+  bool ReadName(const ActivityRecord& record);
   void AddLaunchOperation(uint32_t correlation_id, uint64_t range_id);
   StringId KernelNameId(const char* name);
   StringId CallName(CUpti_CallbackDomain domain, uint32_t cbid);
@@ -71,6 +82,7 @@ class ActivityReader {
   const CuptiClient* cupti_;
   StringTable* strings_;
   BatchEncoder* encoder_;
+  Descriptions* descriptions_;
   const UncorrelatedThreads* uncorrelated_;
   const ReopenedRanges* reopened_;
   std::vector<KernelName> kernel_names_;  // By the pointer's hash; checked against the text.
@@ -79,6 +91,8 @@ class ActivityReader {
   uint64_t last_operation_ = 0;
   bool leaves_out_chatty_calls_ = false;
   uint64_t unreadable_ = 0;
+  uint32_t last_thread_ = 0;
+  std::function<void(uint32_t)> thread_seen_;
   std::optional<uint32_t> own_thread_;
 };
 

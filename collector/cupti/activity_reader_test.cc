@@ -32,7 +32,7 @@ class ActivityReaderTest : public testing::Test {
   wire::Batch Read(size_t valid_bytes, std::optional<uint32_t> own_thread = std::nullopt) {
     StringTable& strings = strings_;
     const CuptiClient client(&cupti_);
-    ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_, &reopened_);
+    ActivityReader reader(&client, &strings, &encoder_, &descriptions_, &uncorrelated_, &reopened_);
     reader.set_leaves_out_chatty_calls(leaves_out_chatty_calls_);
     if (own_thread.has_value()) reader.set_own_thread(*own_thread);
     reader.Read(
@@ -44,6 +44,7 @@ class ActivityReaderTest : public testing::Test {
   CuptiApi cupti_;
   StringTable strings_;
   BatchEncoder encoder_;
+  Descriptions descriptions_;
   UncorrelatedThreads uncorrelated_;
   ReopenedRanges reopened_;
   std::vector<uint8_t> buffer_;
@@ -319,7 +320,7 @@ TEST_F(ActivityReaderTest, TheNamesMemoryMayComeToHoldAnother) {
   Append(Kernel(name, 1, 2));
   StringTable& strings = strings_;
   const CuptiClient client(&cupti_);
-  ActivityReader reader(&client, &strings, &encoder_, &uncorrelated_, &reopened_);
+  ActivityReader reader(&client, &strings, &encoder_, &descriptions_, &uncorrelated_, &reopened_);
   reader.Read(
       {buffer_.data(), buffer_.size()}, [](void*) {}, nullptr);
   strcpy(name, "second");
@@ -347,6 +348,75 @@ TEST_F(ActivityReaderTest, ABufferCutAnywhereGivesItsWholeRecords) {
     EXPECT_EQ(Read(valid).kernels().start_delta_ns_size(), static_cast<int>(valid / record))
         << valid;
   }
+}
+
+TEST_F(ActivityReaderTest, ThingsAreDescribed) {
+  CUpti_ActivityDevice5 device = {};
+  device.kind = CUPTI_ACTIVITY_KIND_DEVICE;
+  device.id = 1;
+  device.name = "NVIDIA H200";
+  device.uuid.bytes[15] = 7;
+  device.computeCapabilityMajor = 9;
+  device.numThreadsPerWarp = 32;
+  device.maxWarpsPerMultiprocessor = 64;
+  device.maxSharedMemoryPerMultiprocessor = 233472;
+  Append(device);
+  device.id = 2;
+  device.name = nullptr;
+  device.uuid = {};
+  Append(device);
+  CUpti_ActivityContext3 context = {};
+  context.kind = CUPTI_ACTIVITY_KIND_CONTEXT;
+  context.contextId = 3;
+  context.deviceId = 1;
+  context.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
+  context.nullStreamId = 7;
+  Append(context);
+  CUpti_ActivityStream stream = {};
+  stream.kind = CUPTI_ACTIVITY_KIND_STREAM;
+  stream.contextId = 3;
+  stream.streamId = 13;
+  stream.priority = static_cast<uint32_t>(-2);
+  stream.flag = CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING;
+  Append(stream);
+  CUpti_ActivityName name = {};
+  name.kind = CUPTI_ACTIVITY_KIND_NAME;
+  name.objectKind = CUPTI_ACTIVITY_OBJECT_STREAM;
+  name.objectId.dcs.contextId = 3;
+  name.objectId.dcs.streamId = 13;
+  const std::string longest(1000, 's');
+  name.name = longest.c_str();
+  Append(name);
+  name.objectKind = CUPTI_ACTIVITY_OBJECT_CONTEXT;
+  name.name = "mine";
+  Append(name);
+  name.objectKind = CUPTI_ACTIVITY_OBJECT_UNKNOWN;
+  name.name = nullptr;
+  Append(name);
+  EXPECT_EQ(Read().ByteSizeLong(), Read(0).ByteSizeLong()) << "they are no events";
+  EXPECT_EQ(unreadable_, 0u);
+
+  uint64_t revision = 0;
+  wire::Descriptions told;
+  ASSERT_TRUE(told.ParseFromString(descriptions_.EncodeAfter(0, &revision)));
+  ASSERT_EQ(told.devices_size(), 2);
+  EXPECT_EQ(told.devices(0).name(), "NVIDIA H200");
+  EXPECT_EQ(told.devices(0).uuid().size(), 16u);
+  EXPECT_EQ(told.devices(0).compute_major(), 9u);
+  EXPECT_EQ(told.devices(0).threads_per_multiprocessor(), 2048u);
+  EXPECT_EQ(told.devices(0).shared_bytes_per_multiprocessor(), 233472u);
+  EXPECT_EQ(told.devices(1).device(), 2u);
+  EXPECT_EQ(told.devices(1).uuid(), "");
+  ASSERT_EQ(told.contexts_size(), 1);
+  EXPECT_EQ(told.contexts(0).device_plus_one(), 2u);
+  EXPECT_EQ(told.contexts(0).null_stream_plus_one(), 8u);
+  EXPECT_EQ(told.contexts(0).given_name(), "mine");
+  ASSERT_EQ(told.streams_size(), 1);
+  EXPECT_EQ(told.streams(0).stream(), 13u);
+  EXPECT_EQ(told.streams(0).context(), 3u);
+  EXPECT_EQ(told.streams(0).flag(), 2u);
+  EXPECT_EQ(told.streams(0).priority(), -2);
+  EXPECT_EQ(told.streams(0).given_name().size(), kLongestDescribedName);
 }
 
 TEST_F(ActivityReaderTest, OurOwnCallsAreNobodys) {

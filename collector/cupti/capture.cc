@@ -10,6 +10,7 @@
 
 #include "collector/cupti/chatty_calls.h"
 #include "collector/cupti/other_profilers.h"
+#include "collector/operation/nvtx_names.h"
 #include "collector/operation/thread_operations.h"
 
 namespace tp::collect {
@@ -38,6 +39,12 @@ constexpr Kind kKinds[] = {
     {Activity::kOverhead, CUPTI_ACTIVITY_KIND_OVERHEAD},
 };
 static_assert(std::size(kKinds) <= 32, "kinds are bits of one word");
+
+// What tells of the things that other records name by number. Few, and no capture stands or falls
+// with them.
+constexpr CUpti_ActivityKind kDescribing[] = {CUPTI_ACTIVITY_KIND_DEVICE,
+                                              CUPTI_ACTIVITY_KIND_CONTEXT,
+                                              CUPTI_ACTIVITY_KIND_STREAM, CUPTI_ACTIVITY_KIND_NAME};
 
 // Without these there is no capture; others can be refused.
 constexpr ActivitySet kEssential = {Activity::kKernels, Activity::kCopies, Activity::kFills,
@@ -154,7 +161,23 @@ bool Capture::SwitchOn(std::string* reason) {
   }
   enabled_ = 0;
   latency_enabled_ = captures_enabled_ = false;
-  return Apply(reason);
+  if (!Apply(reason)) return false;
+  for (CUpti_ActivityKind kind : kDescribing) cupti_->Enable(kind);
+  TellCuptiNames(cupti_->api().InitializeNvtx);
+  is_describing_ = true;
+  return true;
+}
+
+void Capture::DescribeExisting() {
+  if (!is_describing_) return;
+  for (CUpti_ActivityKind kind : kDescribing) cupti_->EnableWithExisting(kind);
+}
+
+void Capture::StopDescribing(bool disable) {
+  if (!std::exchange(is_describing_, false)) return;
+  TellCuptiNames(nullptr);
+  if (!disable) return;
+  for (CUpti_ActivityKind kind : kDescribing) cupti_->Disable(kind);
 }
 
 void Capture::End() { Undo(); }
@@ -321,6 +344,7 @@ void Capture::GiveWay(std::string* reason) {
   active_.store(false, std::memory_order_release);
   may_flush_ = false;
   ThreadOperationsList::SetLaunchCorrelation(&kNoMore);
+  StopDescribing(/*disable=*/false);
   buffers_->GiveUpLent();
   enabled_ = 0;
   latency_enabled_ = captures_enabled_ = false;
@@ -382,6 +406,7 @@ void Capture::Undo() {
     if ((enabled_ & (uint32_t{1} << i)) != 0) cupti_->Disable(kKinds[i].kind);
   }
   enabled_ = 0;
+  StopDescribing(/*disable=*/true);
   if (captures_enabled_) SwitchCaptures(false);
   captures_enabled_ = false;
   if (!cupti_->subscribed()) return;

@@ -71,6 +71,10 @@ class Capture {
   // Nodes of graphs that were made, for the collector thread to read.
   GraphNodeLog& graph_nodes() { return graph_nodes_; }
 
+  // While active: asks for records of the devices, contexts and streams that there are already. Not
+  // within cuInit, when there are none and CUPTI may not be able to look.
+  void DescribeExisting();
+
   // Hands over the buffers whose records are complete; `forced`: all, for the very last time (a
   // kernel that still runs is then lost). False after an error, with `reason`.
   bool Flush(bool forced, std::string* reason);
@@ -103,6 +107,7 @@ class Capture {
   Begun Subscribe(std::string* reason);
   std::string Holder() const;
   bool SwitchOn(std::string* reason);
+  void StopDescribing(bool disable);
   bool OtherIsDone();
   bool ProbeReachesUs();
   // Makes CUPTI collect what activities_ asks for.
@@ -139,6 +144,7 @@ class Capture {
   bool latency_enabled_ = false;
   bool captures_enabled_ = false;
   bool chatty_calls_come_ = false;
+  bool is_describing_ = false;  // Records of devices, contexts, streams and names come.
   GraphNodeLog graph_nodes_;
   std::atomic<bool> active_{false};
   bool may_flush_ = false;  // CUPTI may hold records for us.

@@ -69,6 +69,7 @@ bool LookUpCupti(void* library, CuptiApi* api, std::string* reason) {
   }
   TP_CUPTI_REQUIRED(TP_CHECK)
 #undef TP_CHECK
+  LookUp(library, "InitializeInjectionNvtx2", &api->InitializeNvtx);
   // The very first call into some versions says 0.
   for (int i = 0; i < 3 && api->version == 0; ++i) {
     if (api->GetVersion(&api->version) != CUPTI_SUCCESS) api->version = 0;

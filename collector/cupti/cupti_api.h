@@ -4,6 +4,7 @@
 #define COLLECTOR_CUPTI_CUPTI_API_H_
 
 #include <cupti.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <cstdint>
 #include <string>
@@ -31,6 +32,7 @@ namespace tp::collect {
 
 // Functions that are missing in some: nullptr there.
 #define TP_CUPTI_OPTIONAL(APPLY)         \
+  APPLY(ActivityEnableAndDump)           \
   APPLY(ActivityEnableDriverApi)         \
   APPLY(ActivityEnableLatencyTimestamps) \
   APPLY(ActivityEnableRuntimeApi)        \
@@ -45,6 +47,7 @@ namespace tp::collect {
 #define TP_CUPTI_PER_SUBSCRIBER(APPLY)     \
   APPLY(ActivityDisable)                   \
   APPLY(ActivityEnable)                    \
+  APPLY(ActivityEnableAndDump)             \
   APPLY(ActivityEnableDriverApi)           \
   APPLY(ActivityEnableRuntimeApi)          \
   APPLY(ActivityGetAttribute)              \
@@ -67,6 +70,9 @@ struct CuptiApi {
     TP_CUPTI_PER_SUBSCRIBER(TP_DECLARE)
 #undef TP_DECLARE
   } per_subscriber;
+
+  // CUPTI as a tool of NVTX; nullptr where it is none.
+  int (*InitializeNvtx)(NvtxGetExportTableFunc_t) = nullptr;
 
   uint32_t version = 0;  // cuptiGetVersion.
   std::string path;      // Of the library, as the loader knows it.

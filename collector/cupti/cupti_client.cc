@@ -109,6 +109,17 @@ CUptiResult CuptiClient::Enable(CUpti_ActivityKind kind) {
               });
 }
 
+CUptiResult CuptiClient::EnableWithExisting(CUpti_ActivityKind kind) {
+  return Call(
+      [&] {
+        return api_->ActivityEnableAndDump == nullptr ? api_->ActivityEnable(kind)
+                                                      : api_->ActivityEnableAndDump(kind);
+      },
+      [&](CUpti_SubscriberHandle subscriber) {
+        return api_->per_subscriber.ActivityEnableAndDump(subscriber, kind, nullptr);
+      });
+}
+
 CUptiResult CuptiClient::Disable(CUpti_ActivityKind kind) {
   return Call([&] { return api_->ActivityDisable(kind); },
               [&](CUpti_SubscriberHandle subscriber) {

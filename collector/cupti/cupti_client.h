@@ -61,6 +61,8 @@ class CuptiClient {
 
   CUptiResult RegisterCallbacks(const BufferCallbacks& callbacks);
   CUptiResult Enable(CUpti_ActivityKind kind);
+  // Likewise, and asks for records of what is there already: devices, contexts, streams.
+  CUptiResult EnableWithExisting(CUpti_ActivityKind kind);
   CUptiResult Disable(CUpti_ActivityKind kind);
   // Records of one function of the runtime or driver API; after the kind has been enabled, which
   // sets all.

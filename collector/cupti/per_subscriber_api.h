@@ -44,6 +44,8 @@ struct PerSubscriberFunctions {
                                 SubscriberParams*);
   using ActivityDisable = CUptiResult(CUpti_SubscriberHandle, CUpti_ActivityKind, void* config);
   using ActivityEnable = CUptiResult(CUpti_SubscriberHandle, CUpti_ActivityKind, void* config);
+  using ActivityEnableAndDump = CUptiResult(CUpti_SubscriberHandle, CUpti_ActivityKind,
+                                            void* config);
   using ActivityEnableDriverApi = CUptiResult(CUpti_SubscriberHandle, CUpti_CallbackId,
                                               uint8_t enable);
   using ActivityEnableRuntimeApi = CUptiResult(CUpti_SubscriberHandle, CUpti_CallbackId,

@@ -23,7 +23,8 @@ namespace tp::collect {
 namespace {
 
 // Field numbers of proto/wire.proto's FromCollector and FromDaemon.
-constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6;
+constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6,
+                   kDescriptions = 10;
 constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4;
 constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2, kCaptureActivities = 3;
 constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4, kWelcomeLastSequence = 5;
@@ -85,8 +86,12 @@ int MoveOutOfTheWay(int fd) {
 
 }  // namespace
 
-DaemonLink::DaemonLink(BatchQueue* queue, const StringTable* strings, Messages messages)
-    : queue_(queue), strings_(strings), messages_(std::move(messages)) {}
+DaemonLink::DaemonLink(BatchQueue* queue, const StringTable* strings,
+                       const Descriptions* descriptions, Messages messages)
+    : queue_(queue),
+      strings_(strings),
+      descriptions_(descriptions),
+      messages_(std::move(messages)) {}
 
 DaemonLink::~DaemonLink() { Disconnect(); }
 
@@ -179,6 +184,7 @@ bool DaemonLink::Connect() {
   ++connections_;
   queue_->Rewind();
   strings_sent_ = 0;
+  descriptions_sent_ = 0;
   out_ = kMagic;
   out_ += Frame(kHello, messages_.hello());
   out_ += Frame(kStatus, messages_.status());
@@ -309,6 +315,11 @@ bool DaemonLink::FillOut() {
   }
   if (std::exchange(status_due_, false)) {
     out_ = Frame(kStatus, messages_.status());
+    return true;
+  }
+  if (descriptions_sent_ < descriptions_->revision()) {
+    out_ =
+        Frame(kDescriptions, descriptions_->EncodeAfter(descriptions_sent_, &descriptions_sent_));
     return true;
   }
   const EncodedBatch* batch = queue_->NextToSend();

@@ -1,6 +1,6 @@
-// The connection to the daemon: connects when there is one, says hello, sends strings and batches,
-// takes commands. Whatever happens to the daemon, the collector only sees that batches stay in the
-// queue.
+// The connection to the daemon: connects when there is one, says hello, sends descriptions, strings
+// and batches, takes commands. Whatever happens to the daemon, the collector only sees that batches
+// stay in the queue.
 #ifndef COLLECTOR_LINK_DAEMON_LINK_H_
 #define COLLECTOR_LINK_DAEMON_LINK_H_
 
@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "collector/link/batch_queue.h"
+#include "collector/link/descriptions.h"
 #include "collector/link/string_table.h"
 
 namespace tp::collect {
@@ -29,12 +30,13 @@ struct CaptureCommand {
 class DaemonLink {
  public:
   // `hello` and `status` return the encoded messages of proto/wire.proto, made when a connection
-  // begins. The queue and the strings outlive the link.
+  // begins. The queue, the strings and the descriptions outlive the link.
   struct Messages {
     std::function<std::string()> hello;
     std::function<std::string()> status;
   };
-  DaemonLink(BatchQueue* queue, const StringTable* strings, Messages messages);
+  DaemonLink(BatchQueue* queue, const StringTable* strings, const Descriptions* descriptions,
+             Messages messages);
   ~DaemonLink();
   DaemonLink(const DaemonLink&) = delete;
   DaemonLink& operator=(const DaemonLink&) = delete;
@@ -73,7 +75,8 @@ class DaemonLink {
   bool blocked() const { return blocked_; }
   // All is written, and all batches are acknowledged.
   bool settled() const {
-    return queue_->empty() && out_.empty() && !status_due_ && !goodbye_.has_value();
+    return queue_->empty() && out_.empty() && !status_due_ && !goodbye_.has_value() &&
+           descriptions_sent_ == descriptions_->revision();
   }
   // Why there is no connection, when it is not that nobody listens; else empty. (Where a filter of
   // system calls came after the first try, no further one is made: see system_call_filter.h.)
@@ -94,6 +97,7 @@ class DaemonLink {
 
   BatchQueue* queue_;
   const StringTable* strings_;
+  const Descriptions* descriptions_;
   Messages messages_;
 
   int fd_ = -1;
@@ -105,6 +109,7 @@ class DaemonLink {
   size_t out_offset_ = 0;
   bool hello_due_ = false, status_due_ = false;  // Go before the next batch.
   StringId strings_sent_ = 0;
+  uint64_t descriptions_sent_ = 0;      // Their revision.
   std::optional<uint64_t> flush_done_;  // Sent when the queue has been.
   std::optional<GoodbyeReason> goodbye_;
   bool blocked_ = false;

@@ -137,9 +137,10 @@ class DaemonLinkTest : public testing::Test {
 
   TestDaemon daemon_;
   StringTable strings_;
+  Descriptions descriptions_;
   BatchQueue queue_{4 << 20};
   std::unique_ptr<DaemonLink> link_ = std::make_unique<DaemonLink>(
-      &queue_, &strings_,
+      &queue_, &strings_, &descriptions_,
       DaemonLink::Messages{[this] {
                              HelloFields hello;
                              hello.acknowledged = queue_.acknowledged();
@@ -397,6 +398,33 @@ TEST_F(DaemonLinkTest, WithFewDescriptorsItsOwnIsAmongTheLast) {
   setrlimit(RLIMIT_NOFILE, &before);
   ASSERT_TRUE(link_->connected());
   EXPECT_EQ(fcntl(150, F_GETFD), FD_CLOEXEC);
+}
+
+TEST_F(DaemonLinkTest, EachDaemonIsToldWhatIsKnownAndThenWhatHasChanged) {
+  descriptions_.SetThreadName(1, "one");
+  descriptions_.SetThreadName(2, "two");
+  daemon_.Listen();
+  Pump();
+  ASSERT_TRUE(daemon_.Accept());
+  const auto told = [this] {
+    std::vector<std::string> names;
+    for (const wire::FromCollector& message : daemon_.Read()) {
+      for (const auto& thread : message.descriptions().threads()) names.push_back(thread.name());
+    }
+    return names;
+  };
+  EXPECT_EQ(told(), (std::vector<std::string>{"one", "two"}));
+  descriptions_.SetThreadName(2, "other");
+  EXPECT_FALSE(link_->settled());
+  Pump();
+  EXPECT_EQ(told(), (std::vector<std::string>{"other"}));
+  EXPECT_TRUE(link_->settled());
+  daemon_.Close();
+  Pump();
+  Pump();
+  ASSERT_TRUE(daemon_.Accept());
+  Pump();
+  EXPECT_EQ(told(), (std::vector<std::string>{"one", "other"}));
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <new>
+#include <span>
 
+#include "collector/operation/nvtx_names.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 
@@ -134,26 +136,20 @@ nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) {
 void NVTX_API DomainDestroy(nvtxDomainHandle_t) {
 }  // Its ranges may still be on their way to the daemon.
 
-struct Replacement {
-  unsigned int id;
-  NvtxFunctionPointer function;
-};
-
 template <typename Function>
 NvtxFunctionPointer Pointer(Function* function) {
   return reinterpret_cast<NvtxFunctionPointer>(function);
 }
 
-template <size_t kCount>
 bool Replace(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module,
-             const Replacement (&replacements)[kCount]) {
+             std::span<const NvtxReplacement> replacements) {
   NvtxFunctionTable table = nullptr;
   unsigned int size = 0;
   if (callbacks.GetModuleFunctionTable == nullptr ||
       callbacks.GetModuleFunctionTable(module, &table, &size) == 0 || table == nullptr) {
     return false;
   }
-  for (const Replacement& replacement : replacements) {
+  for (const NvtxReplacement& replacement : replacements) {
     if (replacement.id < size && table[replacement.id] != nullptr) {
       *table[replacement.id] = replacement.function;
     }
@@ -170,7 +166,7 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) {
     return false;
   }
-  static const Replacement kCore[] = {
+  static const NvtxReplacement kCore[] = {
       {NVTX_CBID_CORE_RangePushEx, Pointer(RangePushEx)},
       {NVTX_CBID_CORE_RangePushA, Pointer(RangePushA)},
       {NVTX_CBID_CORE_RangePushW, Pointer(RangePushW)},
@@ -180,7 +176,7 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
       {NVTX_CBID_CORE_RangeStartW, Pointer(RangeStartW)},
       {NVTX_CBID_CORE_RangeEnd, Pointer(RangeEnd)},
   };
-  static const Replacement kCore2[] = {
+  static const NvtxReplacement kCore2[] = {
       {NVTX_CBID_CORE2_DomainRangePushEx, Pointer(DomainRangePushEx)},
       {NVTX_CBID_CORE2_DomainRangePop, Pointer(DomainRangePop)},
       {NVTX_CBID_CORE2_DomainRangeStartEx, Pointer(DomainRangeStartEx)},
@@ -193,6 +189,10 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
   };
   bool core = Replace(*callbacks, NVTX_CB_MODULE_CORE, kCore);
   bool core2 = Replace(*callbacks, NVTX_CB_MODULE_CORE2, kCore2);
+  for (NvtxCallbackModule module :
+       {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_CUDART}) {
+    Replace(*callbacks, module, NamingFunctions(module));
+  }
   return core || core2;
 }
 

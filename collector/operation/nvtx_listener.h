@@ -1,4 +1,5 @@
-// Makes NVTX's ranges operations of the calling thread (operation/thread_operations.h). NVTX is
+// Makes NVTX's ranges operations of the calling thread (operation/thread_operations.h), and takes
+// the names that it gives to things (operation/nvtx_names.h). NVTX is
 // header-only: each module of a program asks on its own, at its first NVTX call (NVTX 3:
 // NVTX_INJECTION64_PATH, InitializeInjectionNvtx2).
 #ifndef COLLECTOR_OPERATION_NVTX_LISTENER_H_

@@ -94,10 +94,11 @@ void Encode(benchmark::State& state, bool kernels, bool calls) {
   }
   StringTable strings;
   BatchEncoder encoder;
+  Descriptions descriptions;
   UncorrelatedThreads uncorrelated;
   ReopenedRanges reopened;
   const CuptiClient client(&cupti);
-  ActivityReader reader(&client, &strings, &encoder, &uncorrelated, &reopened);
+  ActivityReader reader(&client, &strings, &encoder, &descriptions, &uncorrelated, &reopened);
   uint64_t events = 0, bytes = 0, sequence = 0;
   for (auto _ : state) {
     reader.Read(

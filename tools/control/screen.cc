@@ -219,8 +219,13 @@ std::vector<Line> DeviceLines(const ScreenState& state, int width, int most) {
     lines.back().push_back({"]  ", Tone::kPlain});
     ++index;
   }
-  const std::string label =
+  std::string label =
       since_refresh ? "busy since the last refresh" : "busy from its first to its last work";
+  if (const std::string& name = table.devices(0).name();
+      table.devices().size() == 1 && !name.empty()) {
+    std::string named = absl::StrCat(EscapeForTerminal(name), ", ", label);
+    if (LineWidth(lines.back()) + DisplayWidth(named) <= width) label = std::move(named);
+  }
   if (index < table.devices().size()) {
     lines.back().push_back(
         {absl::StrFormat("and %d more", table.devices().size() - index), Tone::kDim});

@@ -277,8 +277,13 @@ void AddStreams(const query::Table& table, const Rates& rates, const ColumnOptio
   const auto time = [unit = options.time_unit](double ns) { return DurationText(ns / 1000, unit); };
   std::vector<Column>& columns = view->columns;
   columns.push_back({"Stream", "stream", 0, true, [&rows](int i) {
-                       return absl::StrFormat("device %d, context %d, stream %d", rows[i].device(),
-                                              rows[i].context(), rows[i].stream());
+                       std::string text =
+                           absl::StrFormat("device %d, context %d, stream %d", rows[i].device(),
+                                           rows[i].context(), rows[i].stream());
+                       if (!rows[i].name().empty()) {
+                         absl::StrAppend(&text, " (", EscapeForTerminal(rows[i].name()), ")");
+                       }
+                       return text;
                      }});
   columns.push_back(
       {"PID", "pid", 3, false, [&rows](int i) { return absl::StrCat(rows[i].pid()); }});

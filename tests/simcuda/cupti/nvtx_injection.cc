@@ -166,7 +166,12 @@ bool TakeCore(const NvtxExportTableCallbacks& callbacks) {
       {NVTX_CBID_CORE2_DomainCreateA, As<nvtxDomainCreateA_impl_fntype>(CreateDomain<char>)},
       {NVTX_CBID_CORE2_DomainCreateW, As<nvtxDomainCreateW_impl_fntype>(CreateDomain<wchar_t>)},
   };
-  return Take(callbacks, NVTX_CB_MODULE_CORE, core) && Take(callbacks, NVTX_CB_MODULE_CORE2, core2);
+  // As the real ones do (11.7 to 12.9), which go no further without all three.
+  NvtxFunctionTable synchronization = nullptr;
+  unsigned int size = 0;
+  return Take(callbacks, NVTX_CB_MODULE_CORE, core) &&
+         Take(callbacks, NVTX_CB_MODULE_CORE2, core2) &&
+         callbacks.GetModuleFunctionTable(NVTX_CB_MODULE_SYNC, &synchronization, &size) != 0;
 }
 
 // Events have no object kind, so that CUPTI has no record for their names.

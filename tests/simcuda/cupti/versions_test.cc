@@ -28,6 +28,7 @@
 #include "collector/cupti/cupti_client.h"
 #include "collector/cupti/record_layout.h"
 #include "collector/link/decoded_frame.h"
+#include "collector/operation/nvtx_names.h"
 #include "proto/wire.pb.h"
 #include "tests/simcuda/cupti/every_record.h"
 #include "tests/simcuda/cupti/record_layout.h"
@@ -135,19 +136,23 @@ TEST_P(RealParser, TakesRecordsForTheSameSizesAsTheSimulatedOne) {
 }
 
 // What the collector's reader makes of the buffers that the simulated CUPTI has returned.
-tp::wire::Batch ReadWith(const tp::collect::CuptiApi& api, uint64_t* unreadable) {
+tp::wire::Batch ReadWith(const tp::collect::CuptiApi& api, uint64_t* unreadable,
+                         tp::wire::Descriptions* told) {
   using namespace tp::collect;
   const CuptiClient client(&api);
   StringTable strings;
   BatchEncoder encoder;
+  Descriptions descriptions;
   UncorrelatedThreads uncorrelated;
   ReopenedRanges reopened;
-  ActivityReader reader(&client, &strings, &encoder, &uncorrelated, &reopened);
+  ActivityReader reader(&client, &strings, &encoder, &descriptions, &uncorrelated, &reopened);
   for (const test_client::ReturnedBuffer& buffer : test_client::Returned()) {
     reader.Read(
         {buffer.data.get(), buffer.valid_bytes}, [](void*) {}, nullptr);
   }
   *unreadable = reader.unreadable();
+  uint64_t until = 0;
+  EXPECT_TRUE(told->ParseFromString(descriptions.EncodeAfter(0, &until)));
   return DecodedBatch(encoder.Finish(1, strings.last_id()));
 }
 
@@ -163,8 +168,13 @@ TEST_P(RealParser, GivesTheReaderTheSameRecordsAsTheSimulatedOne) {
     ASSERT_TRUE(tp::collect::LookUpCupti(RTLD_DEFAULT, &simulated, &reason)) << reason;
     ASSERT_NE(real.ActivityGetNextRecord, simulated.ActivityGetNextRecord);
     uint64_t real_unreadable = 0, simulated_unreadable = 0;
-    const auto real_batch = ReadWith(real, &real_unreadable);
-    const auto simulated_batch = ReadWith(simulated, &simulated_unreadable);
+    tp::wire::Descriptions real_told, simulated_told;
+    const auto real_batch = ReadWith(real, &real_unreadable, &real_told);
+    const auto simulated_batch = ReadWith(simulated, &simulated_unreadable, &simulated_told);
+    EXPECT_EQ(real_told.DebugString(), simulated_told.DebugString());
+    EXPECT_EQ(real_told.devices_size(), 1);
+    EXPECT_EQ(real_told.contexts_size(), 1);
+    EXPECT_EQ(real_told.streams_size(), 1);
     EXPECT_EQ(real_batch.DebugString(), simulated_batch.DebugString());
     EXPECT_EQ(real_unreadable, simulated_unreadable);
     EXPECT_GT(real_batch.kernels().start_delta_ns_size(), 0);
@@ -172,6 +182,22 @@ TEST_P(RealParser, GivesTheReaderTheSameRecordsAsTheSimulatedOne) {
     EXPECT_EQ(real_batch.fills().start_delta_ns_size(), 1);
     EXPECT_EQ(real_batch.runtime_calls().start_delta_ns_size(), 1);
     EXPECT_EQ(real_batch.driver_calls().start_delta_ns_size(), 1);
+  });
+}
+
+// Those since 13.0 say yes without a driver and take nothing yet.
+constexpr Version kLastThatIsAnNvtxToolWithoutADriver = {12, 9};
+class RealNvtxTool : public RealParser {};
+
+TEST_P(RealNvtxTool, TakesTheNamesOfStreamsAndContexts) {
+  Posing(GetParam(), [&] {
+    void* library = Open(folder_);
+    ASSERT_NE(library, nullptr) << dlerror();
+    tp::collect::CuptiApi api;
+    std::string reason;
+    ASSERT_TRUE(tp::collect::LookUpCupti(library, &api, &reason)) << reason;
+    ASSERT_NE(api.InitializeNvtx, nullptr);
+    EXPECT_TRUE(tp::collect::CuptiTakesNames(api.InitializeNvtx));
   });
 }
 
@@ -293,6 +319,34 @@ constexpr Field kFields[] = {
     BASE(JIT, CUpti_ActivityJit, correlationId),
     BASE(JIT, CUpti_ActivityJit, jitEntryType),
     BASE(JIT, CUpti_ActivityJit, jitOperationType),
+    BASE(DEVICE, CUpti_ActivityDevice2, id),
+    BASE(DEVICE, CUpti_ActivityDevice2, name),
+    BASE(DEVICE, CUpti_ActivityDevice2, uuid),
+    BASE(DEVICE, CUpti_ActivityDevice2, computeCapabilityMajor),
+    BASE(DEVICE, CUpti_ActivityDevice2, computeCapabilityMinor),
+    BASE(DEVICE, CUpti_ActivityDevice2, globalMemorySize),
+    BASE(DEVICE, CUpti_ActivityDevice2, globalMemoryBandwidth),
+    BASE(DEVICE, CUpti_ActivityDevice2, numMultiprocessors),
+    BASE(DEVICE, CUpti_ActivityDevice2, coreClockRate),
+    BASE(DEVICE, CUpti_ActivityDevice2, l2CacheSize),
+    BASE(DEVICE, CUpti_ActivityDevice2, numThreadsPerWarp),
+    BASE(DEVICE, CUpti_ActivityDevice2, maxThreadsPerBlock),
+    BASE(DEVICE, CUpti_ActivityDevice2, maxWarpsPerMultiprocessor),
+    BASE(DEVICE, CUpti_ActivityDevice2, maxRegistersPerBlock),
+    BASE(DEVICE, CUpti_ActivityDevice2, maxRegistersPerMultiprocessor),
+    BASE(DEVICE, CUpti_ActivityDevice2, maxSharedMemoryPerBlock),
+    BASE(DEVICE, CUpti_ActivityDevice2, maxSharedMemoryPerMultiprocessor),
+    BASE(CONTEXT, CUpti_ActivityContext, contextId),
+    BASE(CONTEXT, CUpti_ActivityContext, deviceId),
+    BASE(CONTEXT, CUpti_ActivityContext, computeApiKind),
+    BASE(CONTEXT, CUpti_ActivityContext, nullStreamId),
+    BASE(STREAM, CUpti_ActivityStream, contextId),
+    BASE(STREAM, CUpti_ActivityStream, streamId),
+    BASE(STREAM, CUpti_ActivityStream, flag),
+    BASE(STREAM, CUpti_ActivityStream, priority),
+    BASE(NAME, CUpti_ActivityName, objectKind),
+    BASE(NAME, CUpti_ActivityName, objectId),
+    BASE(NAME, CUpti_ActivityName, name),
     BASE(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation, externalKind),
     BASE(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation, externalId),
     BASE(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation, correlationId),
@@ -491,6 +545,7 @@ static_assert(CUPTI_ACTIVITY_ATTR_ENABLE_KERNEL_LATENCY_TIMESTAMPS == kLatencyTi
 static_assert(CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE == kThreadIdTypeAttribute);
 SAME(ActivityDisable);
 SAME(ActivityEnable);
+SAME(ActivityEnableAndDump);
 SAME(ActivityEnableDriverApi);
 SAME(ActivityEnableRuntimeApi);
 SAME(ActivityGetAttribute);
@@ -528,10 +583,13 @@ std::string NameOf(const testing::TestParamInfo<KnownVersion>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Cupti, RealParser, VersionsThere(kFirst, kLastThatNeedsNoDriver), NameOf);
+INSTANTIATE_TEST_SUITE_P(Cupti, RealNvtxTool,
+                         VersionsThere(kFirst, kLastThatIsAnNvtxToolWithoutADriver), NameOf);
 INSTANTIATE_TEST_SUITE_P(Cupti, RealHeaders, VersionsThere(kFirst, kLast), NameOf);
 INSTANTIATE_TEST_SUITE_P(Cupti, RealHeadersSince13, VersionsThere({13, 0}, kLast), NameOf);
 // Where none is there.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealParser);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealNvtxTool);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealHeaders);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealHeadersSince13);
 
