@@ -304,6 +304,9 @@ class Writer {
       if (IsHostCall(activity.kind)) {
         Number("cbid", activity.cbid);
         if (activity.result != 0) Number("result", activity.result);
+      } else if (activity.kind == ActivityKind::kSynchronization) {
+        Number("context", activity.context);
+        if (activity.has_stream) Number("wait stream", activity.stream);
       } else if (!IsOnHost(activity.kind)) {
         WriteDeviceArguments(activity);
         if (const auto process = rows_.Owner(activity)) Number("process", *process);
