@@ -3,6 +3,7 @@
 // Exit status: 0 ended (or, detached, listening), 1 could not start, 2 bad arguments, 3 one runs
 // there already.
 #include <fcntl.h>
+#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -179,6 +180,9 @@ int Start(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   tp::OccupyStandardDescriptors();
+  // It would write to stderr what a peer sends wrong, as often as it is sent. The daemon's own log
+  // tells that, and not without end.
+  google::protobuf::SetLogHandler(nullptr);
   try {
     return Start(argc, argv);
   } catch (const std::exception& error) {

@@ -64,16 +64,34 @@ std::string_view Category(ActivityKind kind) {
   return "gpu_user_annotation";
 }
 
+// The device work inside of a span.
+struct WorkInside {
+  int64_t device_total_ns = 0;
+  int64_t kernels = 0;
+};
+
+// Of each span of the recording. A parameter: the summary goes before the rows of all records come.
+std::vector<WorkInside> WorkInsideSpans(const WholeRecording& recording, Summary summary) {
+  std::vector<WorkInside> work(recording.spans.size());
+  size_t place = 0;
+  // Both are in the same order; what is impossible the summary does not have.
+  summary.VisitSpans(EndOf(recording), [&](const SpanSummary& span) {
+    while (place < work.size() && recording.spans[place].id != span.id) ++place;
+    if (place < work.size()) work[place++] = {span.device_total_ns, span.kernels};
+  });
+  return work;
+}
+
 class Writer {
  public:
-  Writer(const WholeRecording& recording, const Summary& summary, const ChromeTraceOptions& options,
+  Writer(const WholeRecording& recording, Summary summary, const ChromeTraceOptions& options,
          OutputFile* out)
       : recording_(recording),
-        summary_(summary),
         options_(options),
         out_(out),
         latest_ns_(EndOf(recording)),
         shown_until_ns_(latest_ns_),
+        work_inside_(WorkInsideSpans(recording, std::move(summary))),
         rows_(recording, options.unnamed_process),
         links_(LinkActivities(recording.activities)) {}
 
@@ -205,19 +223,12 @@ class Writer {
   }
 
   void WriteSpans() {
-    absl::flat_hash_map<uint64_t, SpanSummary> numbers;
-    numbers.reserve(recording_.spans.size());
-    for (const SpanSummary& span : summary_.Spans(latest_ns_)) {
-      if (span.device_total_ns != 0 || span.kernels != 0) numbers.emplace(span.id, span);
-    }
     for (size_t i = 0; i < recording_.spans.size() && out_->ok(); ++i) {
-      const Span& span = recording_.spans[i];
-      const auto found = numbers.find(span.id);
-      WriteSpan(span, found == numbers.end() ? SpanSummary() : found->second, rows_.OfSpan(i));
+      WriteSpan(recording_.spans[i], work_inside_[i], rows_.OfSpan(i));
     }
   }
 
-  void WriteSpan(const Span& span, const SpanSummary& numbers, TraceRow row) {
+  void WriteSpan(const Span& span, const WorkInside& work, TraceRow row) {
     const bool is_open = span.end_ns == kStillOpen;
     const int64_t duration_ns = (is_open ? latest_ns_ : span.end_ns) - span.start_ns;
     Slice(TextOf(span.name), Category(span.kind, options_.torch_compat), span.start_ns,
@@ -238,11 +249,11 @@ class Writer {
       });
     }
     if (span.call_site != 0) Text("Call site", TextOf(span.call_site));
-    if (numbers.device_total_ns > 0) {
+    if (work.device_total_ns > 0) {
       Key("GPU duration (ms)");
-      absl::StrAppendFormat(&event_, "%.4f", static_cast<double>(numbers.device_total_ns) / 1e6);
+      absl::StrAppendFormat(&event_, "%.4f", static_cast<double>(work.device_total_ns) / 1e6);
     }
-    if (numbers.kernels > 0) Number("Kernels", numbers.kernels);
+    if (work.kernels > 0) Number("Kernels", work.kernels);
     if (span.output_bytes > 0) Number("Output alloc (bytes)", span.output_bytes);
 
     if (span.id != kNoOperation) Id("External id", span.id + options_.first_id);
@@ -294,6 +305,9 @@ class Writer {
       if (IsHostCall(activity.kind)) {
         Number("cbid", activity.cbid);
         if (activity.result != 0) Number("result", activity.result);
+      } else if (activity.kind == ActivityKind::kSynchronization) {
+        Number("context", activity.context);
+        if (activity.has_stream) Number("wait stream", activity.stream);
       } else if (!IsOnHost(activity.kind)) {
         WriteDeviceArguments(activity);
         if (const auto process = rows_.Owner(activity)) Number("process", *process);
@@ -471,11 +485,11 @@ class Writer {
   }
 
   const WholeRecording& recording_;
-  const Summary& summary_;
   const ChromeTraceOptions& options_;
   OutputFile* out_;
   int64_t latest_ns_;
   int64_t shown_until_ns_;
+  std::vector<WorkInside> work_inside_;
   TraceRows rows_;
   std::vector<ActivityLink> links_;
   std::string event_;
@@ -488,9 +502,9 @@ class Writer {
 
 }  // namespace
 
-void WriteChromeTrace(const WholeRecording& recording, const Summary& summary,
+void WriteChromeTrace(const WholeRecording& recording, Summary summary,
                       const ChromeTraceOptions& options, OutputFile* out) {
-  Writer(recording, summary, options, out).Write();
+  Writer(recording, std::move(summary), options, out).Write();
 }
 
 }  // namespace tp

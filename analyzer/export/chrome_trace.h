@@ -33,9 +33,9 @@ struct ChromeTraceOptions {
   std::function<void(double part)> progress;
 };
 
-// `summary` is that of `recording`. Writes piece by piece; stops early when `out` fails, which
-// out->Finish() then tells.
-void WriteChromeTrace(const WholeRecording& recording, const Summary& summary,
+// `summary` is that of `recording`, and is freed as soon as what is written of it is known. Writes
+// piece by piece; stops early when `out` fails, which out->Finish() then tells.
+void WriteChromeTrace(const WholeRecording& recording, Summary summary,
                       const ChromeTraceOptions& options, OutputFile* out);
 
 }  // namespace tp

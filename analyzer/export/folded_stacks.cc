@@ -57,27 +57,26 @@ absl::StatusOr<std::vector<FoldedStack>> FoldStacks(const WholeRecording& record
                      " (supported: ", absl::StrJoin(metrics, ", "), ")"));
   }
   const bool is_cpu = metric.starts_with("self_cpu");
-  absl::flat_hash_map<uint64_t, StringId> stack_of;
-  for (const Span& span : recording.spans) {
-    if (span.stack != 0) stack_of[span.id] = span.stack;
-  }
-
   std::vector<FoldedStack> stacks;
   // Different stacks may read the same once they are folded.
   absl::flat_hash_map<StringId, size_t> by_stack;
   absl::flat_hash_map<std::string, size_t> by_frames;
-  for (const SpanSummary& span : summary.Spans(EndOf(recording))) {
-    const auto stack = stack_of.find(span.id);
+  size_t place = 0;
+  summary.VisitSpans(EndOf(recording), [&](const SpanSummary& span) {
+    // Both are in the same order; what is impossible the summary does not have.
+    while (place < recording.spans.size() && recording.spans[place].id != span.id) ++place;
+    if (place == recording.spans.size()) return;
+    const StringId stack = recording.spans[place++].stack;
     const int64_t self_ns = is_cpu ? span.self_cpu_ns : span.self_device_ns;
-    if (stack == stack_of.end() || self_ns <= 0) continue;
-    auto [known, is_new] = by_stack.emplace(stack->second, 0);
+    if (stack == 0 || self_ns <= 0) return;
+    auto [known, is_new] = by_stack.emplace(stack, 0);
     if (is_new) {
-      std::string frames = Fold(recording.strings->Text(stack->second));
+      std::string frames = Fold(recording.strings->Text(stack));
       known->second = by_frames.emplace(frames, stacks.size()).first->second;
       if (known->second == stacks.size()) stacks.push_back({std::move(frames), 0});
     }
     stacks[known->second].value_ns += self_ns;
-  }
+  });
   std::stable_sort(stacks.begin(), stacks.end(), [](const FoldedStack& a, const FoldedStack& b) {
     return a.value_ns > b.value_ns;
   });

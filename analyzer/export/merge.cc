@@ -1,7 +1,5 @@
 #include "analyzer/export/merge.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <charconv>
 #include <climits>
@@ -31,17 +29,26 @@ constexpr size_t kLongestField = 1 << 20;
 // Between the ranks in the order of processes.
 constexpr int64_t kSortIndexesOfARank = 10'000'000;
 
-class JsonCheck {
- public:
-  bool operator()(std::string_view text) {
-    // The quick one does not know integers of more than 64 bits.
-    return parser_.parse(text.data(), text.size()).error() == simdjson::SUCCESS ||
-           nlohmann::json::accept(text);
-  }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
- private:
-  simdjson::dom::parser parser_;
-};
+// What most values are: a text of plain characters, or a number without an exponent.
+bool IsPlainJson(std::string_view value) {
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+    const std::string_view inside = value.substr(1, value.size() - 2);
+    return std::all_of(inside.begin(), inside.end(),
+                       [](char c) { return c >= ' ' && c < '\x7F' && c != '"' && c != '\\'; });
+  }
+  if (value.starts_with('-')) value.remove_prefix(1);
+  const size_t point = std::min(value.find('.'), value.size());
+  const std::string_view whole = value.substr(0, point);
+  const std::string_view fraction = value.substr(std::min(point + 1, value.size()));
+  return !whole.empty() && (whole.size() == 1 || whole.front() != '0') &&
+         fraction.empty() == (point == value.size()) &&
+         std::all_of(whole.begin(), whole.end(), IsDigit) &&
+         std::all_of(fraction.begin(), fraction.end(), IsDigit);
+}
+
+bool IsJson(std::string_view value) { return IsPlainJson(value) || nlohmann::json::accept(value); }
 
 std::string Quoted(std::string_view text) {
   std::string quoted;
@@ -60,7 +67,6 @@ struct Trace {
   int64_t last_ns = INT64_MIN;
   Renumbering numbers;
   bool ids_are_operations = false;
-  uint64_t bytes = 0;
 };
 
 class Merge {
@@ -112,19 +118,18 @@ class Merge {
         field(elements.key(), elements.text());
         continue;
       }
-      if (!reader_.Read(elements.text(), elements.readable_bytes(), &members)) {
+      if (!reader_.Read(elements.text(), &members)) {
         ++unreadable;
         continue;
       }
       if (absl::Status status = event(members); !status.ok()) return status;
-      if (++read % kEventsBetweenLooks == 0) Look(elements.bytes_read(), trace->bytes);
+      if (++read % kEventsBetweenLooks == 0) Look(bytes->PartRead());
     }
     if (!elements.found_events()) {
       const std::string why =
           elements.damage().empty() ? "it has no \"traceEvents\"" : elements.damage();
       return absl::InvalidArgumentError(absl::StrCat(trace->path, " is no trace: ", why));
     }
-    trace->bytes = elements.bytes_read();
     if (!tell) return absl::OkStatus();
     if (!elements.damage().empty()) {
       notes_.push_back(absl::StrCat(trace->path, ": ", elements.damage()));
@@ -137,12 +142,10 @@ class Merge {
     return absl::OkStatus();
   }
 
-  void Look(uint64_t bytes, uint64_t all_bytes) {
+  void Look(double part_of_trace) {
     if (!progress_) return;
-    const double here =
-        all_bytes == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(all_bytes);
-    progress_(std::min(
-        1.0, (static_cast<double>(done_) + here) / static_cast<double>(2 * traces_.size())));
+    progress_((static_cast<double>(done_) + part_of_trace) /
+              static_cast<double>(2 * traces_.size()));
   }
 
   absl::Status ReadFirst(Trace* trace) {
@@ -234,15 +237,16 @@ class Merge {
     absl::Status status = ReadAll(
         trace, /*tell=*/false,
         [&](const TraceMembers& event) {
-          WriteEvent(*trace, place, event);
+          Append(NewEvent(*trace, place, event));
           return absl::OkStatus();
         },
         [&](const std::string& key, std::string_view text) { KeepField(*trace, key, text); });
     for (const std::string& process : trace->numbers.Unnamed()) {
       if (process.front() == '"') continue;  // A word says enough.
+      const std::string number = trace->numbers.Process(process, trace->label);
+      if (!IsJson(number)) continue;
       Append(absl::StrCat(R"({"ph": "M", "name": "process_name", "ts": 0, "tid": 0, "pid": )",
-                          trace->numbers.Process(process, trace->label), R"(, "args": {"name": )",
-                          Quoted(trace->label), "}}"));
+                          number, R"(, "args": {"name": )", Quoted(trace->label), "}}"));
     }
     std::string rank =
         absl::StrCat("{\"rank\": ", *trace->rank,
@@ -259,18 +263,12 @@ class Merge {
     out_->Append(event);
   }
 
-  void WriteEvent(const Trace& trace, int64_t place, const TraceMembers& event) {
-    event_ = NewEvent(trace, place, event, /*repair=*/false);
+  std::string NewEvent(const Trace& trace, int64_t place, const TraceMembers& event) {
     // What was passed over unread may be anything.
-    if (!is_json_(event_)) event_ = NewEvent(trace, place, event, /*repair=*/true);
-    Append(event_);
-  }
-
-  std::string NewEvent(const Trace& trace, int64_t place, const TraceMembers& event, bool repair) {
-    const auto as_it_is = [&](std::string_view value) {
-      if (!repair || is_json_(value)) return std::string(value);
+    const auto as_json = [&](std::string value) {
+      if (IsJson(value)) return value;
       std::string repaired = RepairedJson(value);
-      if (is_json_(repaired)) return repaired;
+      if (IsJson(repaired)) return repaired;
       ++nulls_;
       return std::string("null");
     };
@@ -285,11 +283,11 @@ class Merge {
         for (const TraceMember& argument : event.arguments) {
           if (&argument != &event.arguments.front()) text += ", ";
           absl::StrAppend(&text, Quoted(argument.key), ": ",
-                          as_it_is(NewArgument(trace, place, name, argument)));
+                          as_json(NewArgument(trace, place, name, argument)));
         }
         text += '}';
       } else {
-        text += as_it_is(NewMember(trace, member));
+        text += as_json(NewMember(trace, member));
       }
     }
     if (event.Value("pid").empty()) {
@@ -333,7 +331,7 @@ class Merge {
   // What stands around the events belongs to the rank, but for what all have in common.
   void KeepField(const Trace& trace, const std::string& key, std::string_view text) {
     if (key == "deviceProperties") return KeepDevices(trace, text);
-    if (text.size() > kLongestField || !is_json_(text)) {
+    if (text.size() > kLongestField || !IsJson(text)) {
       notes_.push_back(
           absl::StrCat(trace.path, ": its \"", key, "\" is no JSON, or too long: left out"));
       return;
@@ -381,9 +379,7 @@ class Merge {
   std::vector<Trace> traces_;
   size_t done_ = 0;
   TraceMemberReader reader_;
-  JsonCheck is_json_;
   std::optional<int64_t> base_ns_;
-  std::string event_;
   bool is_first_ = true;
   uint64_t nulls_ = 0;
   std::string fields_;  // Of the trace that is being written.

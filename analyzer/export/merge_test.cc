@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -198,6 +199,27 @@ TEST_F(MergeTest, AFileThatIsNoTraceIsNamed) {
   EXPECT_EQ(Refused(), absl::InvalidArgumentError(path + " is no trace: the file is no JSON"));
   traces_[1] = folder_ / "none.json";
   EXPECT_EQ(Refused().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(MergeTest, ProgressGoesOnWhileATraceIsReadForTheFirstTime) {
+  std::string events = R"({"traceEvents": [{"ph": "X", "pid": 1})";
+  for (int i = 0; i < 100'000; ++i) events += R"(, {"ph": "X", "pid": 1})";
+  Trace(events + "]}");
+  std::vector<double> parts;
+  auto file = OutputFile::Create(folder_ / "merged.json");
+  ASSERT_TRUE(MergeTraces(
+                  traces_, [&](double part) { parts.push_back(part); }, file->get())
+                  .ok());
+  EXPECT_TRUE(std::is_sorted(parts.begin(), parts.end()));
+  const auto in_first_half =
+      std::count_if(parts.begin(), parts.end(), [](double part) { return part > 0 && part < 0.5; });
+  EXPECT_GT(in_first_half, 3);
+  EXPECT_EQ(parts.back(), 1);
+}
+
+TEST_F(MergeTest, AProcessThatIsNoWordIsNamedNowhere) {
+  Trace(R"([{"ph": "X", "pid": ["a"], "ts": 1}])");
+  EXPECT_EQ(Merged()["traceEvents"].size(), 1u);
 }
 
 long PeakKiB() {

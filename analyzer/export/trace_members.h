@@ -3,7 +3,6 @@
 #define ANALYZER_EXPORT_TRACE_MEMBERS_H_
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,17 +31,14 @@ struct TraceMembers {
 
 class TraceMemberReader {
  public:
-  TraceMemberReader();
-  ~TraceMemberReader();
-
-  // Reads an object; of `json`, `readable_bytes` from its start on may be read (64 more than its
-  // length). False if it is none. Values stay good until the next call. Bytes that JSON does not
-  // allow are replaced.
-  bool Read(std::string_view json, size_t readable_bytes, TraceMembers* members);
+  // Reads the object `json`, behind which kJsonPadding bytes may be read (json_cursor.h). False if
+  // it is none. Values stay good until the next call, and as long as `json`; whether those that are
+  // no lists or objects are valid JSON nobody has looked. Bytes that may not stand between values
+  // are taken for blanks.
+  bool Read(std::string_view json, TraceMembers* members);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::string repaired_;
 };
 
 }  // namespace tp

@@ -131,11 +131,11 @@ void TraceRows::AddAsynchronousSpans(const WholeRecording& recording) {
     if (is_new) {
       const Named& row = rows_[span_rows_[i]];
       all.push_back(
-          {.process = row.row.process, .name = absl::StrCat(row.name, " ranges"), .slices = {}});
+          {.process = row.row.process, .name = absl::StrCat(row.name, " ranges"), .places = {}});
     }
-    all[found->second].slices.push_back({static_cast<uint32_t>(i), span.start_ns, span.end_ns});
+    all[found->second].places.push_back(static_cast<uint32_t>(i));
   }
-  for (Lanes& lanes : all) Spread(&lanes, &span_rows_);
+  for (Lanes& lanes : all) Spread(recording.spans, &lanes, &span_rows_);
 }
 
 void TraceRows::AddOwners(const WholeRecording& recording, Hosts* hosts) {
@@ -162,9 +162,9 @@ void TraceRows::AddOverhead(const WholeRecording& recording, Hosts* hosts) {
     Lanes& lanes = all[process];
     lanes.process = process;
     lanes.name = "overhead";
-    lanes.slices.push_back({static_cast<uint32_t>(i), activity.start_ns, activity.end_ns});
+    lanes.places.push_back(static_cast<uint32_t>(i));
   }
-  for (auto& [process, lanes] : all) Spread(&lanes, &activity_rows_);
+  for (auto& [process, lanes] : all) Spread(recording.activities, &lanes, &activity_rows_);
 }
 
 void TraceRows::AddStreams(const WholeRecording& recording, const Hosts& hosts,
@@ -207,24 +207,29 @@ void TraceRows::AddStreams(const WholeRecording& recording, const Hosts& hosts,
       all.push_back({.process = process_of_device.at(activity.device),
                      .wanted_tid = is_work ? int64_t{activity.stream} : -1,
                      .name = is_work ? std::move(name) : absl::StrCat(name, " annotations"),
-                     .slices = {}});
+                     .places = {}});
     }
-    all[found->second].slices.push_back(
-        {static_cast<uint32_t>(i), activity.start_ns, activity.end_ns});
+    all[found->second].places.push_back(static_cast<uint32_t>(i));
   }
-  for (Lanes& lanes : all) Spread(&lanes, &activity_rows_);
+  for (Lanes& lanes : all) Spread(recording.activities, &lanes, &activity_rows_);
 }
 
-void TraceRows::Spread(Lanes* lanes, std::vector<uint32_t>* row_of_place) {
-  std::stable_sort(lanes->slices.begin(), lanes->slices.end(),
-                   [](const Slice& a, const Slice& b) { return a.start_ns < b.start_ns; });
+template <typename Record>
+void TraceRows::Spread(const std::vector<Record>& records, Lanes* lanes,
+                       std::vector<uint32_t>* row_of_place) {
+  std::sort(lanes->places.begin(), lanes->places.end(), [&](uint32_t a, uint32_t b) {
+    if (records[a].start_ns != records[b].start_ns) {
+      return records[a].start_ns < records[b].start_ns;
+    }
+    return a < b;
+  });
   std::vector<uint32_t> rows;
   // TraceRows by when they are free again, and those that are, the first ones first.
   using End = std::pair<int64_t, size_t>;
   std::priority_queue<End, std::vector<End>, std::greater<>> busy;
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> free;
-  for (const Slice& slice : lanes->slices) {
-    while (!busy.empty() && busy.top().first <= slice.start_ns) {
+  for (const uint32_t place : lanes->places) {
+    while (!busy.empty() && busy.top().first <= records[place].start_ns) {
       free.push(busy.top().second);
       busy.pop();
     }
@@ -237,8 +242,8 @@ void TraceRows::Spread(Lanes* lanes, std::vector<uint32_t>* row_of_place) {
       lane = free.top();
       free.pop();
     }
-    busy.push({slice.end_ns, lane});
-    (*row_of_place)[slice.place] = rows[lane];
+    busy.push({records[place].end_ns, lane});
+    (*row_of_place)[place] = rows[lane];
   }
 }
 

@@ -71,18 +71,13 @@ class TraceRows {
     absl::flat_hash_set<uint32_t> taken_;
     uint32_t next_ = 1 << 22;  // Beyond the numbers that Linux gives to processes and threads.
   };
-  // What is drawn at one place in the recording, and when.
-  struct Slice {
-    uint32_t place;
-    int64_t start_ns, end_ns;
-  };
   class Hosts;
   // Slices that share rows, which are made when it is known how many it takes.
   struct Lanes {
     uint32_t process = 0;
     int64_t wanted_tid = -1;
     std::string name;
-    std::vector<Slice> slices;
+    std::vector<uint32_t> places;  // Of the records that are drawn there.
   };
 
   uint32_t AddProcess(Process process);
@@ -93,7 +88,9 @@ class TraceRows {
   void AddStreams(const WholeRecording& recording, const Hosts& hosts,
                   const absl::flat_hash_map<int32_t, uint32_t>& process_of_device);
   uint32_t AddRow(uint32_t process, int64_t wanted_tid, std::string name);
-  void Spread(Lanes* lanes, std::vector<uint32_t>* row_of_place);
+  template <typename Record>
+  void Spread(const std::vector<Record>& records, Lanes* lanes,
+              std::vector<uint32_t>* row_of_place);
 
   std::vector<Process> processes_;
   Numbers pids_;

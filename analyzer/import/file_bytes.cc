@@ -29,7 +29,7 @@ absl::StatusOr<FileBytes> FileBytes::Open(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat("cannot open ", path, ": ", strerror(errno)));
   }
   struct stat about;
-  if (fstat(fd, &about) == 0 && !S_ISREG(about.st_mode)) {
+  if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(fd);
     return absl::InvalidArgumentError(absl::StrCat(
         path, S_ISDIR(about.st_mode) ? " is a folder" : " is no file (a pipe, or a device)"));
@@ -40,7 +40,12 @@ absl::StatusOr<FileBytes> FileBytes::Open(const std::string& path) {
     return absl::ResourceExhaustedError(absl::StrCat("no memory to read ", path));
   }
   gzbuffer(file, kBufferBytes);
-  return FileBytes(file);
+  return FileBytes(file, about.st_size);
+}
+
+double FileBytes::PartRead() const {
+  const auto read = static_cast<double>(gzoffset(static_cast<gzFile>(file_.get())));
+  return bytes_ <= 0 ? 1 : std::clamp(read / static_cast<double>(bytes_), 0.0, 1.0);
 }
 
 size_t FileBytes::Read(char* bytes, size_t size) {

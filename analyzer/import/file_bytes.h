@@ -3,6 +3,7 @@
 #define ANALYZER_IMPORT_FILE_BYTES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,8 @@ class FileBytes {
   // Reads up to `size` bytes, fewer only at the end. What is gzipped and broken ends where it
   // breaks: damage() says how.
   size_t Read(char* bytes, size_t size);
+  // How much of the file was read, from 0 to 1.
+  double PartRead() const;
   // "" unless the file could not be read to its end.
   const std::string& damage() const { return damage_; }
 
@@ -25,9 +28,10 @@ class FileBytes {
   struct Close {
     void operator()(void* file) const;
   };
-  explicit FileBytes(void* file) : file_(file) {}
+  FileBytes(void* file, int64_t bytes) : file_(file), bytes_(bytes) {}
 
   std::unique_ptr<void, Close> file_;
+  int64_t bytes_;  // As they lie in the file.
   std::string damage_;
 };
 

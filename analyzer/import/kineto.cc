@@ -74,6 +74,10 @@ Meaning MeaningOf(std::string_view category) {
   if (is("runtime") || ends("_runtime")) return {What::kActivity, {}, ActivityKind::kRuntimeCall};
   if (is("driver") || ends("_driver")) return {What::kActivity, {}, ActivityKind::kDriverCall};
   if (is("overhead")) return {What::kActivity, {}, ActivityKind::kOverhead};
+  // Of our own exports.
+  if (is("gpu_graph")) return {What::kActivity, {}, ActivityKind::kGraph};
+  if (is("cuda_sync")) return {What::kActivity, {}, ActivityKind::kSynchronization};
+  if (is("compilation")) return {What::kActivity, {}, ActivityKind::kCompilation};
   // The profiler's own window, and what only viewers need.
   if (is("trace") || is("ac2g") || is("fwdbwd")) return {What::kLeftOut, {}, {}};
   return {};
@@ -220,7 +224,10 @@ class KinetoImport {
     // Our own exports draw them as slices.
     if (event.name == "[memory]" && !event.allocation.empty()) return AddMemory(event);
     const Meaning& meaning = MeaningOfCategory(event.category);
-    if (meaning.what == Meaning::What::kUnknown) {
+    // PyTorch's waits are pictures on the device's row: the call that waited is there too.
+    const bool is_picture_of_wait =
+        meaning.activity == ActivityKind::kSynchronization && !event.device.empty();
+    if (meaning.what == Meaning::What::kUnknown || is_picture_of_wait) {
       CountLeftOut(event.category);
       return;
     }
@@ -308,6 +315,11 @@ class KinetoImport {
       }
       activity.cbid = static_cast<uint32_t>(WholeNumber(event.cbid).value_or(0));
       activity.result = static_cast<uint32_t>(WholeNumber(event.result).value_or(0));
+      if (kind == ActivityKind::kSynchronization) {
+        activity.context = static_cast<uint32_t>(WholeNumber(event.context).value_or(0));
+        activity.has_stream = !event.wait_stream.empty();
+        activity.stream = static_cast<uint32_t>(WholeNumber(event.wait_stream).value_or(0));
+      }
       if (absl::StartsWithIgnoreCase(Absl(event.category), "xpu")) recording_.device_kind = "xpu";
     } else {
       activity.device = static_cast<int32_t>(Numbered(event.device, event.process));

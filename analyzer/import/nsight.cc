@@ -368,25 +368,46 @@ class NsightImport {
              });
   }
 
-  // Graphs of which only the time as a whole was recorded: no sum of kernels, so in no sum.
+  // Graphs of which only the time as a whole was recorded: one piece of device work each, as from a
+  // live process.
   void ReadGraphs() {
     const size_t before = recording_.activities.size();
-    ReadWork("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", ActivityKind::kDeviceAnnotation, {"graphId"},
+    ReadWork("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", ActivityKind::kGraph, {"graphId"},
              [&](TableRows* rows, DeviceActivity* graph) {
                graph->name =
                    strings().Intern(absl::StrCat("CUDA graph ", rows->Integer(kFirstOwn)));
              });
-    const size_t graphs = recording_.activities.size() - before;
-    if (graphs == 0) return;
+    if (recording_.activities.size() == before) return;
+    KeepOneOfGraphAndNodes(before);
+    size_t graphs = 0;
     int64_t total_ns = 0;
     for (size_t i = before; i < recording_.activities.size(); ++i) {
       const DeviceActivity& graph = recording_.activities[i];
+      if (!IsDeviceWork(graph.kind)) continue;
+      ++graphs;
       if (graph.end_ns > graph.start_ns) total_ns += graph.end_ns - graph.start_ns;
     }
-    Note(absl::StrCat(graphs, " launches of CUDA graphs (",
-                      DurationText(static_cast<double>(total_ns) / 1000.0, TimeUnit::kChosenBySize),
-                      " on the device) are in no sum: their kernels were not recorded"
-                      " (nsys profile --cuda-graph-trace=node records them)"));
+    if (graphs == 0) return;
+    Note(absl::StrCat(
+        graphs, " launches of CUDA graphs (",
+        DurationText(static_cast<double>(total_ns) / 1000.0, TimeUnit::kChosenBySize),
+        " on the device) were recorded as a whole: gaps in them count, and their"
+        " kernels are in no table (nsys profile --cuda-graph-trace=node records them)"));
+  }
+
+  // A graph whose nodes are there as well, before `first_graph`, is only their frame.
+  void KeepOneOfGraphAndNodes(size_t first_graph) {
+    absl::flat_hash_set<uint64_t> with_work;
+    for (size_t i = 0; i < first_graph; ++i) {
+      const DeviceActivity& activity = recording_.activities[i];
+      if (IsDeviceWork(activity.kind)) with_work.insert(activity.correlation);
+    }
+    for (size_t i = first_graph; i < recording_.activities.size(); ++i) {
+      DeviceActivity& graph = recording_.activities[i];
+      if (graph.correlation != 0 && with_work.contains(graph.correlation)) {
+        graph.kind = ActivityKind::kDeviceAnnotation;
+      }
+    }
   }
 
   void ReadOverheadTypes() {

@@ -199,7 +199,7 @@ TEST(Nsight, AllKernelsOfAGraphAreItsLaunches) {
   EXPECT_THAT(DeviceTimes(Import(database)), ElementsAre(testing::Pair("replay", 15)));
 }
 
-TEST(Nsight, GraphsRecordedAsAWholeAreInNoSumAndSaid) {
+TEST(Nsight, GraphsRecordedAsAWholeAreWorkOfTheirLaunchAndSaid) {
   NsightExport database;
   database.Execute(
       "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER,"
@@ -209,9 +209,24 @@ TEST(Nsight, GraphsRecordedAsAWholeAreInNoSumAndSaid) {
   database.Kernel(1, 2, "0", "a");
   const WholeRecording recording = Import(database);
   EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("1 launches of CUDA graphs (2.500us")));
-  EXPECT_EQ(Text(recording, TheOnly(recording, ActivityKind::kDeviceAnnotation).name),
-            "CUDA graph 12");
-  EXPECT_EQ(TableOf(recording, query::KERNELS).device_time_total_ns(), 1);
+  EXPECT_EQ(Text(recording, TheOnly(recording, ActivityKind::kGraph).name), "CUDA graph 12");
+  EXPECT_EQ(TableOf(recording, query::KERNELS).device_time_total_ns(), 2501);
+}
+
+TEST(Nsight, AGraphWhoseNodesAreRecordedTooCountsOnce) {
+  NsightExport database;
+  database.Range(0, "90", "replay");
+  database.Call(10, 30, 4, "cudaGraphLaunch_v10000");
+  database.Kernel(200, 205, "4", "node");
+  database.Execute(
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER,"
+      "correlationId INTEGER, globalPid INTEGER, graphId INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE SELECT 200, 300, 0, 4, globalPid, 12 FROM "
+      "CUPTI_ACTIVITY_KIND_KERNEL");
+  const WholeRecording recording = Import(database);
+  EXPECT_THAT(DeviceTimes(recording), ElementsAre(testing::Pair("replay", 5)));
+  EXPECT_EQ(TableOf(recording, query::KERNELS).device_time_total_ns(), 5);
+  EXPECT_THAT(recording.notes, testing::IsEmpty());
 }
 
 TEST(Nsight, AKernelHasItsDemangledNameOrTheNextBest) {

@@ -57,7 +57,6 @@ bool TraceElements::Refill(size_t* keep) {
   const size_t got =
       bytes_->Read(buffer_.data() + filled_, buffer_.size() - kJsonPadding - filled_);
   filled_ += got;
-  bytes_read_ += got;
   return got > 0;
 }
 

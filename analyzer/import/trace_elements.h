@@ -42,15 +42,12 @@ class TraceElements {
 
   // kJsonPadding bytes behind it may be read.
   std::string_view text() const { return {buffer_.data() + value_, value_bytes_}; }
-  // How many bytes from the first one of text() may be read.
-  size_t readable_bytes() const { return buffer_.size() - value_; }
   // Of a field.
   const std::string& key() const { return key_; }
 
   // Whether a list of events was found at all, and whether it is a member of an object.
   bool found_events() const { return found_events_; }
   bool is_object() const { return in_object_; }
-  uint64_t bytes_read() const { return bytes_read_; }
   uint64_t too_long() const { return too_long_; }
   // Events that seemed to go on to the end of the file, but for which others were found behind
   // them.
@@ -89,7 +86,6 @@ class TraceElements {
   bool is_readable_ = false;
   std::string key_;
   std::string damage_;
-  uint64_t bytes_read_ = 0;
   uint64_t too_long_ = 0;
   uint64_t without_end_ = 0;
   uint64_t read_again_ = 0;  // Bytes, to find events behind what is broken.

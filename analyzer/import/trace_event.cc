@@ -42,6 +42,7 @@ constexpr Argument kArguments[] = {
     {"external id", &TraceEvent::external_id, Form::kScalar},
     {"correlation", &TraceEvent::correlation, Form::kScalar},
     {"device type", &TraceEvent::device_type, Form::kScalar},
+    {"wait stream", &TraceEvent::wait_stream, Form::kScalar},
     {"asynchronous", &TraceEvent::asynchronous, Form::kScalar},
     {"duration (ns)", &TraceEvent::duration_in_args_ns, Form::kScalar},
     {"source memory", &TraceEvent::source_memory, Form::kScalar},

@@ -36,6 +36,7 @@ struct TraceEvent {
   std::string_view frames;      // Of a sample: a JSON list of texts, innermost first.
   std::string_view output_bytes, flops, kernels, given_device_ns, duration_in_args_ns;
   std::string_view copy_kind, source_memory, destination_memory, value, result;
+  std::string_view wait_stream;             // Of a wait on the host: the stream waited for.
   std::string_view owner;                   // Of device work: its process.
   std::string_view backward, asynchronous;  // "true".
 };

@@ -36,23 +36,39 @@ enum class ActivityKind : char {
   kOverhead = 'v',
 };
 
-inline bool IsDeviceWork(ActivityKind kind) {
-  return kind == ActivityKind::kKernel || kind == ActivityKind::kCopy ||
-         kind == ActivityKind::kFill || kind == ActivityKind::kGraph;
+// What a record of a kind counts as.
+enum class ActivityClass : uint8_t { kDeviceWork, kHostCall, kOtherHostTime, kAnnotation };
+
+constexpr ActivityClass ClassOf(ActivityKind kind) {
+  switch (kind) {
+    case ActivityKind::kKernel:
+    case ActivityKind::kCopy:
+    case ActivityKind::kFill:
+    case ActivityKind::kGraph:
+      return ActivityClass::kDeviceWork;
+    case ActivityKind::kRuntimeCall:
+    case ActivityKind::kDriverCall:
+      return ActivityClass::kHostCall;
+    case ActivityKind::kSynchronization:
+    case ActivityKind::kCompilation:
+    case ActivityKind::kOverhead:
+      return ActivityClass::kOtherHostTime;
+    case ActivityKind::kDeviceAnnotation:
+      break;
+  }
+  return ActivityClass::kAnnotation;
 }
 
-inline bool IsHostCall(ActivityKind kind) {
-  return kind == ActivityKind::kRuntimeCall || kind == ActivityKind::kDriverCall;
+constexpr bool IsDeviceWork(ActivityKind kind) {
+  return ClassOf(kind) == ActivityClass::kDeviceWork;
 }
-
+constexpr bool IsHostCall(ActivityKind kind) { return ClassOf(kind) == ActivityClass::kHostCall; }
 // Host time that is neither a call nor an operation.
-inline bool IsOtherHostTime(ActivityKind kind) {
-  return kind == ActivityKind::kSynchronization || kind == ActivityKind::kOverhead ||
-         kind == ActivityKind::kCompilation;
+constexpr bool IsOtherHostTime(ActivityKind kind) {
+  return ClassOf(kind) == ActivityClass::kOtherHostTime;
 }
-
 // Whether a record is of a thread and not of a device.
-inline bool IsOnHost(ActivityKind kind) { return IsHostCall(kind) || IsOtherHostTime(kind); }
+constexpr bool IsOnHost(ActivityKind kind) { return IsHostCall(kind) || IsOtherHostTime(kind); }
 
 // A piece of host time with a name.
 struct Span {

@@ -185,24 +185,22 @@ void Summary::AddMemory(const MemoryChange& event) { state_->memory.Add(event); 
 
 void Summary::AddGraphNode(const GraphNode& node) { state_->captured.AddNode(node); }
 
-std::vector<SpanSummary> Summary::Spans(int64_t now_ns) const {
+void Summary::VisitSpans(int64_t now_ns, absl::FunctionRef<void(const SpanSummary&)> visit) const {
   SpanSums& spans = state_->spans;
   spans.MoveUp();
-  std::vector<SpanSummary> all;
   for (const auto& [span, is_open, duration_ns, self_cpu_ns] :
        spans.Kept(std::min(now_ns, state_->recording_end_ns))) {
     const SpanNumbers numbers = spans.Numbers(span);
     const SpanSlot parent = spans.nesting().parent(span);
-    all.push_back({.id = spans.nesting().id(span),
-                   .parent = parent == kNoSpan ? kNoOperation : spans.nesting().id(parent),
-                   .duration_ns = duration_ns,
-                   .self_cpu_ns = self_cpu_ns,
-                   .self_device_ns = numbers.self_device_ns,
-                   .device_total_ns = numbers.device_total_ns,
-                   .kernels = numbers.kernels,
-                   .nested_output_bytes = numbers.nested_output_bytes});
+    visit({.id = spans.nesting().id(span),
+           .parent = parent == kNoSpan ? kNoOperation : spans.nesting().id(parent),
+           .duration_ns = duration_ns,
+           .self_cpu_ns = self_cpu_ns,
+           .self_device_ns = numbers.self_device_ns,
+           .device_total_ns = numbers.device_total_ns,
+           .kernels = numbers.kernels,
+           .nested_output_bytes = numbers.nested_output_bytes});
   }
-  return all;
 }
 
 const ImpossibleRecords& Summary::impossible() const { return state_->impossible; }

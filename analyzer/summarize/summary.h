@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "analyzer/model/descriptions.h"
 #include "analyzer/model/recording.h"
 #include "analyzer/model/string_table.h"
@@ -97,8 +98,9 @@ class Summary {
   // The call with this correlation id was made while `operation` was the innermost open span.
   void AddLaunchOperation(uint64_t correlation, uint64_t operation);
 
-  // The spans that are kept, in the order in which they came; those that are open end at `now_ns`.
-  std::vector<SpanSummary> Spans(int64_t now_ns) const;
+  // Visits the spans that are kept, in the order in which they came; those that are open end at
+  // `now_ns`.
+  void VisitSpans(int64_t now_ns, absl::FunctionRef<void(const SpanSummary&)> visit) const;
 
   // Of each kind, how many records were kept out of the sums, and why.
   const ImpossibleRecords& impossible() const;

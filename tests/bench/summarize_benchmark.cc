@@ -3,11 +3,18 @@
 // calls, their operations, and the device work later), and for single kinds.
 //
 //   bazel run -c opt //tests/bench:summarize_benchmark
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "analyzer/import/import.h"
 #include "analyzer/summarize/summary.h"
+#include "analyzer/summarize/whole_summary.h"
 #include "benchmark/benchmark.h"
 
 namespace tp {
@@ -189,6 +196,70 @@ void BM_Tabulate(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(Tabulate({&one, 1}, {}, 0));
 }
 BENCHMARK(BM_Tabulate)->Unit(benchmark::kMillisecond);
+
+// A trace of a million spans and two million kernels that name them, for the importer.
+class LargeTrace {
+ public:
+  static constexpr int64_t kSpans = 1'000'000;
+
+  LargeTrace() {
+    std::ofstream file(path_);
+    file << "{\"traceEvents\": [";
+    std::string text;
+    for (int64_t id = 1; id <= kSpans; ++id) {
+      constexpr int64_t kSpansOfAStep = 100;
+      const bool is_step = id % kSpansOfAStep == 1;  // Contains the others of its hundred.
+      absl::StrAppend(
+          &text, id > 1 ? ",\n" : "\n", R"({"ph": "X", "cat": "cpu_op", "name": "aten::operation_)",
+          id * 7 % 200, R"(", "pid": 4242, "tid": 4242, "ts": )", id * 10, R"(.5, "dur": )",
+          is_step ? 10 * kSpansOfAStep - 2 : 9, R"(, "args": {"External id": )", id, "}}");
+      for (int64_t work = 0; work < 2; ++work) {
+        absl::StrAppend(&text, R"(,
+{"ph": "X", "cat": "kernel", "name": "kernel_)",
+                        id % 150, R"(", "pid": 0, "tid": 7, "ts": )", id * 10 + work * 5 + 300,
+                        R"(.25, "dur": 4, "args": {"External id": )", id,
+                        R"(, "device": 0, "context": 1, "stream": 7}})");
+      }
+      file << text;
+      text.clear();
+    }
+    file << "]}";
+  }
+  ~LargeTrace() { std::remove(path_.c_str()); }
+
+  static const std::string& Path() {
+    static const LargeTrace trace;
+    return trace.path_;
+  }
+
+ private:
+  const std::string path_ = absl::StrCat("/tmp/summarize_benchmark_", getpid(), ".json");
+};
+
+void BM_ImportMillionSpans(benchmark::State& state) {
+  const std::string& path = LargeTrace::Path();
+  for (auto _ : state) {
+    const auto recording = ImportFile(path);
+    if (!recording.ok() || recording->activities.size() != 2 * LargeTrace::kSpans) abort();
+  }
+  state.SetItemsProcessed(state.iterations() * 3 * LargeTrace::kSpans);
+}
+BENCHMARK(BM_ImportMillionSpans)->Unit(benchmark::kMillisecond);
+
+// What is asked of us (docs/performance.md): from the recording to the table, on one core.
+void BM_ImportedMillionSpans(benchmark::State& state) {
+  const auto recording = ImportFile(LargeTrace::Path());
+  if (!recording.ok()) abort();
+  for (auto _ : state) {
+    const Summary summary = Summarize(*recording);
+    benchmark::DoNotOptimize(TabulateWhole(*recording, summary, {}));
+    if (summary.unattributed_count() != 0) abort();
+    state.counters["bytes_per_record"] =
+        static_cast<double>(summary.memory_bytes()) / (3 * LargeTrace::kSpans);
+  }
+  state.SetItemsProcessed(state.iterations() * 3 * LargeTrace::kSpans);
+}
+BENCHMARK(BM_ImportedMillionSpans)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace tp

@@ -145,8 +145,9 @@ class Comparison {
     options.trace_id = "TRACE_ID";
     options.unnamed_process = "python";
     options.first_id = 0;
-    const json actual = json::parse(Written(
-        [&](OutputFile* out) { WriteChromeTrace(golden_.recording(), summary_, options, out); }));
+    const json actual = json::parse(Written([&](OutputFile* out) {
+      WriteChromeTrace(golden_.recording(), Summarize(golden_.recording()), options, out);
+    }));
     json actual_rest = actual, expected_rest = expected;
     actual_rest.erase("traceEvents");
     // Say how ours are to be read.

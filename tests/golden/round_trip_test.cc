@@ -52,6 +52,33 @@ TEST_P(Recordings, ComeBackTheSame) { CheckRoundTrips(GoldenCase(folder()).recor
 
 INSTANTIATE_TEST_SUITE_P(Golden, Recordings, testing::ValuesIn(MadeUpCases()), TestName);
 
+// What no trace of others has.
+TEST(OwnKinds, ComeBackTheSame) {
+  WholeRecording recording;
+  recording.threads[0] = {50, 51, "python", "main"};
+  const auto add = [&](ActivityKind kind, const char* name, uint64_t correlation) {
+    DeviceActivity activity;
+    activity.kind = kind;
+    activity.name = recording.strings->Intern(name);
+    activity.start_ns = 1000 + 100 * static_cast<int64_t>(recording.activities.size());
+    activity.end_ns = activity.start_ns + 77;
+    activity.correlation = correlation;
+    if (IsOnHost(kind)) activity.device = -1;
+    activity.context = 2;
+    activity.stream = 7;
+    recording.activities.push_back(activity);
+    return &recording.activities.back();
+  };
+  add(ActivityKind::kRuntimeCall, "cudaGraphLaunch", 3);
+  add(ActivityKind::kGraph, "CUDA graph 12", 3);
+  add(ActivityKind::kSynchronization, "stream synchronize", 4);
+  add(ActivityKind::kSynchronization, "context synchronize", 5)->has_stream = false;
+  add(ActivityKind::kCompilation, "PTX to binary", 0);
+  add(ActivityKind::kOverhead, "buffer flush", 0);
+  ASSERT_NE(AllTables(recording, true).find("context synchronize"), std::string::npos);
+  CheckRoundTrips(recording);
+}
+
 TEST(RealTraces, ComeBackTheSame) {
   const std::optional<fs::path> folder = RealTraces(), cases = RealCases();
   if (!folder || !cases) GTEST_SKIP() << kNoRealTraces;

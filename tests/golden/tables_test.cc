@@ -272,7 +272,8 @@ class Comparison {
 
   void CompareSpans(const std::vector<NamedColumns>& expected) {
     query::Table table = Rows(query::SPANS);
-    const std::vector<SpanSummary> spans = summary_.Spans(0);
+    std::vector<SpanSummary> spans;
+    summary_.VisitSpans(0, [&](const SpanSummary& span) { spans.push_back(span); });
     ASSERT_EQ(expected.size(), static_cast<size_t>(table.operations_size()));
     ASSERT_EQ(expected.size(), spans.size());
     const std::vector<json> children = ChildrenInOrder(spans);

@@ -2,6 +2,7 @@
 // graphs.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -50,7 +51,7 @@ absl::Status Export(const ExportArguments& arguments, std::ostream& errors) {
   if (absl::Status status = OutputFile::Check(arguments.output); !status.ok()) return status;
   const absl::StatusOr<WholeRecording> recording = ImportFile(arguments.input);
   if (!recording.ok()) return recording.status();
-  const Summary summary = Summarize(*recording);
+  Summary summary = Summarize(*recording);
   for (const std::string& note : recording->notes) errors << EscapeForTerminal(note) << "\n";
 
   if (arguments.format != ExportFormat::kStacks) {
@@ -59,7 +60,7 @@ absl::Status Export(const ExportArguments& arguments, std::ostream& errors) {
       options.torch_compat = arguments.format == ExportFormat::kChromeTorch;
       options.trace_name = arguments.output == "-" ? "" : arguments.output;
       options.progress = progress;
-      WriteChromeTrace(*recording, summary, options, out);
+      WriteChromeTrace(*recording, std::move(summary), options, out);
       return absl::OkStatus();
     });
   }

@@ -206,6 +206,34 @@ TEST_F(FileCommands, MergeWritesOneTraceOfTheRanks) {
   EXPECT_THAT(table.out, HasSubstr("gemm,k,2,10500,"));
 }
 
+TEST_F(FileCommands, AnInputThatCannotBeReadIsOneLineThatNamesIt) {
+  fs::create_directory(Path("folder"));
+  const std::string secret = Write("secret.json", kTrace);
+  fs::permissions(secret, fs::perms::none);
+  std::vector<std::pair<std::string, std::string>> inputs = {
+      {Path("missing.json"), "cannot open " + Path("missing.json") + ": No such file or directory"},
+      {Path("folder"), Path("folder") + " is a folder"},
+      {Write("empty.json", ""), Path("empty.json") + " is no trace: the file is empty"},
+      {Write("empty.sqlite", ""), Path("empty.sqlite") + " is no trace: the file is empty"},
+      {"/dev/null", "/dev/null is no file (a pipe, or a device)"}};
+  // Root may read everything.
+  if (geteuid() != 0) inputs.emplace_back(secret, "cannot open " + secret + ": Permission denied");
+  const std::string output = Path("new.json");
+  for (const auto& [input, complaint] : inputs) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"table", "--input", input},
+          {"export", "--input", input, "--format", "chrome", "-o", output},
+          {"export", "--input", input, "--format", "stacks", "-o", output},
+          {"merge", input, "-o", output}}) {
+      const Outcome outcome = Tpctl(arguments);
+      EXPECT_EQ(outcome.status, kBadInput) << ::testing::PrintToString(arguments);
+      EXPECT_EQ(outcome.errors, "tpctl: " + complaint + "\n");
+      EXPECT_EQ(outcome.out, "");
+      EXPECT_FALSE(fs::exists(output));
+    }
+  }
+}
+
 TEST_F(FileCommands, AWrongMergeIsOneLineAndLeavesNoFile) {
   const std::string none = Write("none.txt", "no trace");
   const Outcome outcome = Tpctl({"merge", trace_, none, "-o", Path("job.json")});
