@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <initializer_list>
+
 namespace {
 
 constexpr int kSum = 0, kMax = 2, kFloat = 7, kDouble = 8, kInvalidArgument = 4;
