@@ -17,6 +17,7 @@
 #include "collector/life_log.h"
 #include "collector/log.h"
 #include "collector/operation/nvtx_names.h"
+#include "collector/operation/nvtx_registry.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 
@@ -574,6 +575,8 @@ StatusFields Collector::Status() const {
   fields.state = state_;
   fields.reason = reason_;
   fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull, LostRanges()});
+  fields.losses.push_back({EventKind::kCounter, LossCause::kOperationBufferFull,
+                           ThreadOperationsList::lost_counters()});
   if (capture_ != nullptr) {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
                              capture_->dropped() + buffers_->swallowed()});
@@ -592,8 +595,8 @@ StatusFields Collector::Status() const {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
   fields.memory_bytes = strings_.memory_bytes() + descriptions_.memory_bytes() +
-                        RegisteredTextBytes() + queue_.bytes() + operations_.memory_bytes() +
-                        ThreadOperationsList::memory_bytes() +
+                        RegisteredTextBytes() + NvtxRegistryBytes() + queue_.bytes() +
+                        operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
                         (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.activities =
@@ -632,6 +635,14 @@ StatusFields Collector::Status() const {
   if (const uint64_t left_out = descriptions_.left_out() + GivenNamesLeftOut(); left_out > 0) {
     fields.notes.push_back("too many devices, contexts, streams, threads and names of them: " +
                            std::to_string(left_out) + " are shown without");
+  }
+  if (uint64_t lost = ThreadOperationsList::lost_details() + operations_.lost_values(); lost > 0) {
+    fields.notes.push_back("inputs and payloads of ranges were left out (" + std::to_string(lost) +
+                           " times): too large, too many, or of a layout that is not known");
+  }
+  if (NvtxRegistrationsLeftOut() > 0) {
+    fields.notes.push_back("too many NVTX categories and payload schemas: " +
+                           std::to_string(NvtxRegistrationsLeftOut()) + " are not known");
   }
   return fields;
 }

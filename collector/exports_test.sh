@@ -4,7 +4,8 @@ set -euo pipefail
 library=collector/libtpcollect.so
 
 exported=$(nm -D --defined-only "$library" | awk '{print $3}' | sort | tr '\n' ' ')
-if [ "$exported" != "InitializeInjection InitializeInjectionNvtx2 " ]; then
+expected="InitializeInjection InitializeInjectionNvtx2 InitializeInjectionNvtxExtension tpcollect_get_functions "
+if [ "$exported" != "$expected" ]; then
   echo "exports: $exported"
   exit 1
 fi

@@ -51,6 +51,8 @@ struct WholeRecording {
   std::vector<DeviceActivity> activities;
   std::vector<MemoryEvent> memory_events;
   std::vector<Sample> samples;
+  std::vector<SpanValue> span_values;  // Of one name and span the last one counts.
+  std::vector<CounterValue> counters;
   std::map<int64_t, ThreadIdentity>
       threads;  // By Span::thread; only those that the source tells of.
   // Of devices, and, where the recording is of one process, of its contexts and streams. Threads

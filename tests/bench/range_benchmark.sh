@@ -1,6 +1,7 @@
 #!/bin/bash
 # The cost of nvtxRangePush + nvtxRangePop on an application's thread: with nothing listening, with an NVTX tool that does nothing, and
-# with the collector (capturing on the simulated CUDA, a daemon reading). In turn, so that the machine's mood is the same for all.
+# with the collector (capturing on the simulated CUDA, a daemon reading); and of tpcollect.h's ranges, without the collector and with it.
+# In turn, so that the machine's mood is the same for all.
 #
 #   bazel run -c opt //tests/bench:range_benchmark
 set -euo pipefail
@@ -21,6 +22,9 @@ for round in 1 2 3 4 5; do
   echo "nothing $(env -u LD_PRELOAD "$program")"
   echo "empty $(NVTX_INJECTION64_PATH=$empty_tool LD_LIBRARY_PATH=$simulated "$program")"
   echo "collector $(LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program")"
+  echo "header-without-collector $(env -u LD_PRELOAD "$program" header)"
+  echo "header $(LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program" header)"
+  echo "header-operation $(LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program" operation)"
 done | awk '
   { n[$1]++; median[$1, n[$1]] = $2; if (!($1 in least) || $3 < least[$1]) least[$1] = $3 }
   function middle(name,   i, j, t) {
@@ -30,7 +34,7 @@ done | awk '
   }
   END {
     printf "%-28s %12s %12s\n", "range push + pop, one thread", "median ns", "least ns"
-    split("nothing empty collector", names)
-    for (i = 1; i <= 3; i++) printf "%-28s %12.1f %12.1f\n", names[i], m[names[i]] = middle(names[i]), least[names[i]]
+    split("nothing empty collector header-without-collector header header-operation", names)
+    for (i = 1; i <= 6; i++) printf "%-28s %12.1f %12.1f\n", names[i], m[names[i]] = middle(names[i]), least[names[i]]
     printf "the collector costs %.1f ns more than an empty tool\n", m["collector"] - m["empty"]
   }'
