@@ -65,6 +65,7 @@ struct Operation {
   StringId domain;
   StringId shapes;
   int64_t sequence_number_plus_one;
+  StringId stack = 0;  // 0: none.
 };
 
 // How a kernel was launched: the numbers of wire.proto's LaunchConfigurationColumns, in its order.

@@ -80,6 +80,7 @@ void BatchEncoder::OperationColumns::Add(const Operation& operation) {
   domain.Append(operation.domain);
   shapes.Append(operation.shapes);
   sequence_number.Append(ZigZag(operation.sequence_number_plus_one));
+  stack.Append(operation.stack);
 }
 
 void BatchEncoder::OperationColumns::Write(uint32_t field, std::string* batch, bool with_duration) {
@@ -95,6 +96,7 @@ void BatchEncoder::OperationColumns::Write(uint32_t field, std::string* batch, b
   writer.Values(8, domain);
   writer.Values(9, shapes);
   writer.Values(10, sequence_number);
+  writer.Values(40, stack);
 }
 
 void BatchEncoder::ClosedColumns::Write(uint32_t field, std::string* batch) {

@@ -63,6 +63,7 @@ class BatchEncoder {
     DeltaColumn start, id;
     PackedVarints duration;
     ValueColumn name, thread, kind, form, domain, shapes, sequence_number;
+    ValueColumn stack;
     void Add(const Operation& operation);
     void Write(uint32_t field, std::string* batch, bool with_duration);
   };

@@ -20,6 +20,7 @@ enum class OperationEventType : uint8_t {
   kPop,    // Ends one.
   kStart,  // Begins an asynchronous range; its text follows the record.
   kEnd,    // Ends one, perhaps another thread's.
+  kStack,  // Where the range with this id, which follows, begins: StackFrames follow the record.
 };
 
 // One event. Padded to whole records of 8 bytes in the ring.
@@ -95,7 +96,8 @@ class OperationBuffer {
       const char* place = memory_ + (read & (capacity_ - 1));
       OperationEvent event = {};
       memcpy(&event, place, kEndEventBytes);
-      if (event.type == OperationEventType::kPush || event.type == OperationEventType::kStart) {
+      if (event.type == OperationEventType::kPush || event.type == OperationEventType::kStart ||
+          event.type == OperationEventType::kStack) {
         memcpy(&event, place, sizeof(event));
         visit(event, std::string_view(place + sizeof(event), event.text_bytes));
       } else if (event.type != OperationEventType::kSkip) {

@@ -43,9 +43,10 @@ void OperationReader::ForEachOpen(Visit&& visit) {
 void OperationReader::Read(void (*batch_full)(void*), void* user) {
   ThreadOperationsList::ForEach([&](ThreadOperations& thread) {
     bool ended = thread.ended();
-    std::vector<Open>& stack = threads_[thread.serial()].stack;
+    Thread& known = threads_[thread.serial()];
+    std::vector<Open>& stack = known.stack;
     thread.buffer().Drain([&](const OperationEvent& event, std::string_view text) {
-      Handle(event, text, thread, &stack);
+      Handle(event, text, thread, &known);
       batch_full(user);
     });
     if (ended) {
@@ -113,13 +114,13 @@ void OperationReader::CloseAll(int64_t now_ns) {
 
 size_t OperationReader::memory_bytes() const {
   size_t bytes = (threads_.size() + asynchronous_.size()) * kOpenBytes +
-                 unmatched_.capacity() * sizeof(UnmatchedEnd);
+                 unmatched_.capacity() * sizeof(UnmatchedEnd) + stack_names_.memory_bytes();
   for (const auto& [serial, thread] : threads_) bytes += thread.stack.capacity() * sizeof(Open);
   return bytes;
 }
 
 void OperationReader::Handle(const OperationEvent& event, std::string_view text,
-                             ThreadOperations& thread, std::vector<Open>* stack) {
+                             ThreadOperations& operations, Thread* thread) {
   switch (event.type) {
     case OperationEventType::kPush:
     case OperationEventType::kStart: {
@@ -128,25 +129,30 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
         break;
       }
       ++open_;
-      Operation operation = Begin(event, text, thread.thread_id());
+      Operation operation = Begin(event, text, operations.thread_id());
+      if (thread->stack_of == event.id) operation.stack = thread->stack_name;
       operation.asynchronous = event.type == OperationEventType::kStart;
       Open open{operation.id, operation, Told::kNothing};
       if (capturing()) Reopen(open);
       if (operation.asynchronous) {
         asynchronous_.emplace(open.id, open);
       } else {
-        stack->push_back(open);
+        thread->stack.push_back(open);
       }
       break;
     }
     case OperationEventType::kPop:
-      EndPushed(stack, event.id, event.time_ns);
+      EndPushed(&thread->stack, event.id, event.time_ns);
       break;
     case OperationEventType::kEnd:
       if (EndedRange end{event.id, event.time_ns};
           !EndAsynchronous(end) && unmatched_.size() < kMostUnmatched) {
         unmatched_.push_back({end, 0});
       }
+      break;
+    case OperationEventType::kStack:
+      thread->stack_of = event.id;
+      thread->stack_name = stack_names_.NameOf(text);
       break;
     case OperationEventType::kSkip:
       break;
