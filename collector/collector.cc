@@ -16,6 +16,7 @@
 #include "collector/last_thread.h"
 #include "collector/life_log.h"
 #include "collector/log.h"
+#include "collector/operation/nvtx_registry.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 
@@ -543,6 +544,8 @@ StatusFields Collector::Status() const {
   fields.state = state_;
   fields.reason = reason_;
   fields.losses.push_back({EventKind::kOperation, LossCause::kOperationBufferFull, LostRanges()});
+  fields.losses.push_back({EventKind::kCounter, LossCause::kOperationBufferFull,
+                           ThreadOperationsList::lost_counters()});
   if (capture_ != nullptr) {
     fields.losses.push_back({EventKind::kUnknown, LossCause::kCuptiDropped,
                              capture_->dropped() + buffers_->swallowed()});
@@ -560,8 +563,9 @@ StatusFields Collector::Status() const {
   timespec cpu = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   fields.collector_cpu_ns = cpu.tv_sec * uint64_t{1'000'000'000} + cpu.tv_nsec;
-  fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + queue_.bytes() +
-                        operations_.memory_bytes() + ThreadOperationsList::memory_bytes() +
+  fields.memory_bytes = strings_.memory_bytes() + RegisteredTextBytes() + NvtxRegistryBytes() +
+                        queue_.bytes() + operations_.memory_bytes() +
+                        ThreadOperationsList::memory_bytes() +
                         (capture_ != nullptr ? capture_->graph_nodes().memory_bytes() : 0) +
                         (buffers_ != nullptr ? buffers_->memory_bytes() : 0);
   fields.activities =
@@ -601,6 +605,14 @@ StatusFields Collector::Status() const {
   if (RegisteredTextsLeftOut() > 0) {
     fields.notes.push_back("too many registered strings and domains: " +
                            std::to_string(RegisteredTextsLeftOut()) + " are called (other)");
+  }
+  if (uint64_t lost = ThreadOperationsList::lost_details() + operations_.lost_values(); lost > 0) {
+    fields.notes.push_back("inputs and payloads of ranges were left out (" + std::to_string(lost) +
+                           " times): too large, too many, or of a layout that is not known");
+  }
+  if (NvtxRegistrationsLeftOut() > 0) {
+    fields.notes.push_back("too many NVTX categories and payload schemas: " +
+                           std::to_string(NvtxRegistrationsLeftOut()) + " are not known");
   }
   return fields;
 }

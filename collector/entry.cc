@@ -1,5 +1,5 @@
-// Where the process meets us: the library's constructor, and the functions that the CUDA driver and
-// NVTX call.
+// Where the process meets us: the library's constructor, and the functions that the CUDA driver,
+// NVTX and programs with our header call.
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -19,7 +19,9 @@
 #include "collector/environment.h"
 #include "collector/last_thread.h"
 #include "collector/log.h"
+#include "collector/operation/header_listener.h"
 #include "collector/operation/nvtx_listener.h"
+#include "collector/operation/nvtx_registry.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 #include "collector/settings.h"
@@ -67,6 +69,7 @@ void WakeCollector() {
 void AfterForkInChild() {
   g_start_lock = PTHREAD_MUTEX_INITIALIZER;
   ResetTextLockAfterFork();
+  ResetNvtxRegistryLockAfterFork();
   Collector* collector = g_collector.load(std::memory_order_acquire);
   ThreadOperationsList::AfterForkInChild(/*keep=*/collector == nullptr);
   if (collector != nullptr) collector->AbandonAfterFork();
@@ -138,6 +141,15 @@ void StartCollector(bool unannounced) {
   pthread_mutex_unlock(&g_start_lock);
 }
 
+// The program has ranges. False: nobody wants them.
+bool BeginToListen() {
+  if (ReadMode() == Mode::kOff) return false;
+  PrepareOperations();
+  // The driver will not call us then; but a program that has ranges is likely to use CUDA.
+  if (OtherInjection(kCudaInjection, g_path) != nullptr) StartCollector(/*unannounced=*/true);
+  return true;
+}
+
 // A preload runs this in every process of a job: two variables are all that it may cost one that
 // never uses CUDA.
 __attribute__((constructor)) void Loaded() {
@@ -165,12 +177,18 @@ __attribute__((visibility("default"))) int InitializeInjection() {
 // NVTX's, from the first call of each module (NVTX_INJECTION64_PATH). Not 0: we stay.
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     tp::collect::NvtxGetExportTable get_export_table) {
-  if (tp::collect::ReadMode() == tp::collect::Mode::kOff) return 0;
-  tp::collect::PrepareOperations();
-  // The driver will not call us then; but a program that has ranges is likely to use CUDA.
-  if (tp::collect::OtherInjection(tp::collect::kCudaInjection, tp::collect::g_path) != nullptr) {
-    tp::collect::StartCollector(/*unannounced=*/true);
-  }
+  if (!tp::collect::BeginToListen()) return 0;
   return tp::collect::ListenToNvtx(get_export_table) ? 1 : 0;
+}
+
+// NVTX's, from the first call of an extension in each module.
+__attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(void* module_info) {
+  if (!tp::collect::BeginToListen()) return 0;
+  return tp::collect::ListenToNvtxExtension(module_info) ? 1 : 0;
+}
+
+// collector/tpcollect.h's, from the first call of each module.
+__attribute__((visibility("default"))) const tpcollect_functions* tpcollect_get_functions(void) {
+  return tp::collect::BeginToListen() ? tp::collect::HeaderFunctions() : nullptr;
 }
 }

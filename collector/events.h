@@ -26,8 +26,9 @@ enum class EventKind : uint8_t {
   kOverhead = 11,
   kCompilation = 12,
   kGraphNode = 13,
+  kCounter = 21,
 };
-inline constexpr size_t kEventKinds = 14;
+inline constexpr size_t kEventKinds = 22;
 
 // Numbers of wire.proto's LossCause.
 enum class LossCause : uint8_t {
@@ -65,7 +66,27 @@ struct Operation {
   StringId domain;
   StringId shapes;
   int64_t sequence_number_plus_one;
-  StringId stack = 0;  // 0: none.
+  StringId dtypes;
+  int64_t flops, output_bytes;  // 0: not known.
+  StringId stack = 0;           // 0: none.
+};
+
+// Numbers of wire.proto's ValueType.
+enum class ValueType : uint8_t { kSigned = 0, kUnsigned = 1, kReal = 2, kText = 3 };
+
+// What a range carries beyond its name: a payload's entry, a category.
+struct OperationValue {
+  StringId name;
+  ValueType type;
+  uint64_t bits;  // As wire.proto's OperationValueColumns has them.
+};
+
+// A counter's value at a moment. Host clock.
+struct CounterValue {
+  int64_t time_ns;
+  StringId name;
+  uint32_t thread_id;
+  double value;
 };
 
 // How a kernel was launched: the numbers of wire.proto's LaunchConfigurationColumns, in its order.

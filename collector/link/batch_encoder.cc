@@ -1,5 +1,6 @@
 #include "collector/link/batch_encoder.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <protozero/pbf_writer.hpp>
@@ -15,7 +16,7 @@ constexpr uint32_t kSequence = 1, kOperations = 2, kOpened = 3, kClosed = 4, kKe
                    kCopies = 6, kFills = 7, kRuntimeCalls = 8, kDriverCalls = 9,
                    kLaunchOperations = 10, kLaunchConfigurations = 11, kGraphs = 12,
                    kSynchronizations = 13, kMemory = 14, kOverheads = 15, kCompilations = 16,
-                   kGraphNodes = 17, kReopened = 20;
+                   kGraphNodes = 17, kReopened = 20, kOperationValues = 21, kCounters = 22;
 
 // Writes packed columns into one of the batch's submessages.
 class ColumnWriter {
@@ -81,10 +82,20 @@ void BatchEncoder::OperationColumns::Add(const Operation& operation) {
   shapes.Append(operation.shapes);
   sequence_number.Append(ZigZag(operation.sequence_number_plus_one));
   stack.Append(operation.stack);
+  if (__builtin_expect((operation.dtypes | operation.flops | operation.output_bytes) != 0, 0)) {
+    const size_t rows_before = start.rows() - 1;
+    for (ValueColumn* column : {&dtypes, &flops, &output_bytes}) column->PadTo(rows_before);
+    dtypes.Append(operation.dtypes);
+    flops.Append(ZigZag(operation.flops));
+    output_bytes.Append(ZigZag(operation.output_bytes));
+  }
 }
 
 void BatchEncoder::OperationColumns::Write(uint32_t field, std::string* batch, bool with_duration) {
   if (start.rows() == 0) return;
+  for (ValueColumn* column : {&dtypes, &flops, &output_bytes}) {
+    if (column->rows() > 0) column->PadTo(start.rows());
+  }
   ColumnWriter writer(batch, field);
   writer.Rows(1, start);
   if (with_duration) writer.Rows(2, duration);
@@ -96,7 +107,28 @@ void BatchEncoder::OperationColumns::Write(uint32_t field, std::string* batch, b
   writer.Values(8, domain);
   writer.Values(9, shapes);
   writer.Values(10, sequence_number);
+  writer.Values(20, dtypes);
+  writer.Values(21, flops);
+  writer.Values(22, output_bytes);
   writer.Values(40, stack);
+}
+
+void BatchEncoder::OperationValueColumns::Write(uint32_t field, std::string* batch) {
+  if (operation.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, operation);
+  writer.Values(2, name);
+  writer.Values(3, type);
+  writer.Values(4, bits);
+}
+
+void BatchEncoder::CounterColumns::Write(uint32_t field, std::string* batch) {
+  if (time.rows() == 0) return;
+  ColumnWriter writer(batch, field);
+  writer.Rows(1, time);
+  writer.Values(2, name);
+  writer.Values(3, bits);
+  writer.Values(4, thread);
 }
 
 void BatchEncoder::ClosedColumns::Write(uint32_t field, std::string* batch) {
@@ -245,6 +277,23 @@ void BatchEncoder::AddReopened(const Operation& operation) {
   ++rows_;
 }
 
+void BatchEncoder::AddOperationValue(uint64_t operation_id, const OperationValue& value) {
+  operation_values_.operation.Append(operation_id);
+  operation_values_.name.Append(value.name);
+  operation_values_.type.Append(static_cast<uint8_t>(value.type));
+  operation_values_.bits.Append(value.bits);
+  ++rows_;
+}
+
+void BatchEncoder::AddCounter(const CounterValue& counter) {
+  counters_.time.Append(counter.time_ns);
+  counters_.name.Append(counter.name);
+  counters_.bits.Append(std::bit_cast<uint64_t>(counter.value));
+  counters_.thread.Append(counter.thread_id);
+  ++counts_[EventKind::kCounter];
+  ++rows_;
+}
+
 void BatchEncoder::WorkColumns::AddCommon(const Work& work) {
   start.Append(work.start_ns);
   duration.Append(Duration(work.start_ns, work.end_ns));
@@ -382,6 +431,8 @@ EncodedBatch BatchEncoder::Finish(uint64_t sequence, StringId last_string) {
   compilations_.Write(kCompilations, &batch);
   graph_nodes_.Write(kGraphNodes, &batch);
   reopened_.Write(kReopened, &batch, /*with_duration=*/false);
+  operation_values_.Write(kOperationValues, &batch);
+  counters_.Write(kCounters, &batch);
 
   encoded.sequence = sequence;
   encoded.last_string = last_string;

@@ -42,6 +42,9 @@ class BatchEncoder {
   void AddClosed(uint64_t id, int64_t end_ns);
   // A range that was sent before, and is still open, for a daemon that may not know of it.
   void AddReopened(const Operation& operation);
+  // What the range with this id carries; with the range or after it.
+  void AddOperationValue(uint64_t operation_id, const OperationValue& value);
+  void AddCounter(const CounterValue& counter);
   void AddKernel(const Work& work, const LaunchConfiguration& launch);
   // `kind` is kCopy, kFill or kGraph.
   void AddWork(EventKind kind, const Work& work);
@@ -64,6 +67,8 @@ class BatchEncoder {
     PackedVarints duration;
     ValueColumn name, thread, kind, form, domain, shapes, sequence_number;
     ValueColumn stack;
+    // Few ranges have them.
+    ValueColumn dtypes, flops, output_bytes;
     void Add(const Operation& operation);
     void Write(uint32_t field, std::string* batch, bool with_duration);
   };
@@ -107,6 +112,16 @@ class BatchEncoder {
     DeltaColumn node, operation, original;
     void Write(uint32_t field, std::string* batch);
   };
+  struct OperationValueColumns {
+    DeltaColumn operation;
+    ValueColumn name, type, bits;
+    void Write(uint32_t field, std::string* batch);
+  };
+  struct CounterColumns {
+    DeltaColumn time;
+    ValueColumn name, bits, thread;
+    void Write(uint32_t field, std::string* batch);
+  };
   // The configurations of a batch's kernels, and where the latest of them are.
   class LaunchConfigurations {
    public:
@@ -140,6 +155,8 @@ class BatchEncoder {
   SynchronizationColumns synchronizations_;
   MemoryColumns memory_;
   GraphNodeColumns graph_nodes_;
+  OperationValueColumns operation_values_;
+  CounterColumns counters_;
   LaunchOperationColumns launch_operations_;
   LaunchConfigurations launch_configurations_;
   EventCounts counts_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -181,9 +182,51 @@ TEST(BatchEncoder, AColumnThatVariesLateHasAllItsRows) {
   EXPECT_EQ(batch.kernels().device(99), 3u);
 }
 
+TEST(BatchEncoder, WhatFewRangesCarryBelongsToTheRightOnes) {
+  BatchEncoder encoder;
+  Operation operation = {};
+  for (uint64_t id = 1; id <= 4; ++id) {
+    operation.id = id;
+    operation.dtypes = id == 2 ? 7 : 0;
+    operation.flops = id == 2 ? 1'000'000 : 0;
+    operation.output_bytes = id == 2 ? -5 : 0;
+    encoder.AddOperation(operation);
+  }
+  encoder.AddOperationValue(2, {9, ValueType::kSigned, static_cast<uint64_t>(int64_t{-42})});
+  encoder.AddOperationValue(4, {10, ValueType::kText, 11});
+  encoder.AddCounter({1000, 12, 42, 0.25});
+  EncodedBatch encoded = encoder.Finish(1, 12);
+  EXPECT_EQ(encoded.counts[EventKind::kOperation], 4u);
+  EXPECT_EQ(encoded.counts[EventKind::kCounter], 1u);
+  wire::Batch batch = DecodedBatch(encoded);
+  const wire::OperationColumns& columns = batch.operations();
+  ASSERT_EQ(columns.dtypes_id_size(), 4);
+  ASSERT_EQ(columns.flops_size(), 4);
+  ASSERT_EQ(columns.output_bytes_size(), 4);
+  for (int row = 0; row < 4; ++row) {
+    EXPECT_EQ(columns.dtypes_id(row), row == 1 ? 7u : 0u);
+    EXPECT_EQ(columns.flops(row), row == 1 ? 1'000'000 : 0);
+    EXPECT_EQ(columns.output_bytes(row), row == 1 ? -5 : 0);
+  }
+  const wire::OperationValueColumns& values = batch.operation_values();
+  EXPECT_EQ(Undelta(values.operation_delta()), (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(values.name_id(1), 10u);
+  EXPECT_EQ(values.type(1), wire::TEXT);
+  EXPECT_EQ(static_cast<int64_t>(values.bits(0)), -42);
+  EXPECT_EQ(Undelta(batch.counters().time_delta_ns()), std::vector<int64_t>{1000});
+  EXPECT_EQ(std::bit_cast<double>(batch.counters().bits(0)), 0.25);
+  EXPECT_EQ(batch.counters().thread_id(0), 42u);
+  // Nothing of it is in the next one.
+  encoder.AddOperation(Operation{});
+  batch = DecodedBatch(encoder.Finish(2, 12));
+  EXPECT_EQ(batch.operations().flops_size(), 0);
+  EXPECT_FALSE(batch.has_operation_values());
+  EXPECT_FALSE(batch.has_counters());
+}
+
 TEST(BatchEncoder, EveryKindOfEventHasItsColumns) {
   BatchEncoder encoder;
-  Operation operation = {(uint64_t{3} << 40) | 1, 100, 250, 42, 1, 'o', false, 2, 3, 8};
+  Operation operation = {(uint64_t{3} << 40) | 1, 100, 250, 42, 1, 'o', false, 2, 3, 8, 0, 0, 0};
   encoder.AddOperation(operation);
   operation.id += 1;
   operation.asynchronous = true;

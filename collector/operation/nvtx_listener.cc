@@ -4,6 +4,10 @@
 
 #include <new>
 
+#include "collector/operation/nvtx_payload_abi.h"
+#include "collector/operation/nvtx_payloads.h"
+#include "collector/operation/nvtx_registry.h"
+#include "collector/operation/operation_details.h"
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 
@@ -45,30 +49,69 @@ void EndRange(nvtxRangeId_t id) {
 // Calls `use(RangeText)` with a narrow, wide or registered text.
 template <typename Use>
 auto WithAscii(const char* text, Use&& use) {
-  return use(RangeText{text == nullptr ? std::string_view() : CutText(text)});
+  return use(RangeText{.text = text == nullptr ? std::string_view() : CutText(text)});
 }
 
 template <typename Use>
 auto WithWide(const wchar_t* text, Use&& use) {
   char utf8[kWideBytes];
   size_t length = text == nullptr ? 0 : WideToUtf8(text, utf8, sizeof(utf8));
-  return use(RangeText{{utf8, length}});
+  return use(RangeText{.text = {utf8, length}});
+}
+
+template <typename Use>
+auto WithMessage(const nvtxEventAttributes_t& attributes, Use&& use) {
+  switch (attributes.messageType) {
+    case NVTX_MESSAGE_TYPE_ASCII:
+      return WithAscii(attributes.message.ascii, use);
+    case NVTX_MESSAGE_TYPE_UNICODE:
+      return WithWide(attributes.message.unicode, use);
+    case NVTX_MESSAGE_TYPE_REGISTERED:
+      return use(RangeText{
+          .registered = reinterpret_cast<const RegisteredText*>(attributes.message.registered)});
+    default:
+      return use(RangeText{});
+  }
+}
+
+void PutDetails(const nvtxEventAttributes_t& attributes, DetailsWriter* writer) {
+  NvtxHeader header = {.category = attributes.category,
+                       .payload_type = attributes.payloadType,
+                       .payload = attributes.payload.ullValue,
+                       .payloads = 0};
+  writer->Put(header);
+  if (attributes.payloadType != nvtx::kPayloadTypeExtension || attributes.reserved0 < 0) return;
+  header.payloads =
+      PutPayloads(reinterpret_cast<const nvtx::PayloadData*>(attributes.payload.ullValue),
+                  static_cast<size_t>(attributes.reserved0), writer);
+  writer->PutFirst(header);
 }
 
 template <typename Use>
 auto WithAttributes(const nvtxEventAttributes_t* attributes, Use&& use) {
   if (attributes == nullptr) return use(RangeText{});
-  switch (attributes->messageType) {
-    case NVTX_MESSAGE_TYPE_ASCII:
-      return WithAscii(attributes->message.ascii, use);
-    case NVTX_MESSAGE_TYPE_UNICODE:
-      return WithWide(attributes->message.unicode, use);
-    case NVTX_MESSAGE_TYPE_REGISTERED:
-      return use(
-          RangeText{{}, reinterpret_cast<const RegisteredText*>(attributes->message.registered)});
-    default:
-      return use(RangeText{});
+  if (attributes->payloadType == NVTX_PAYLOAD_UNKNOWN && attributes->category == 0) {
+    return WithMessage(*attributes, use);
   }
+  DetailsWriter writer;
+  PutDetails(*attributes, &writer);
+  return WithMessage(*attributes, [&](RangeText text) {
+    text.details = writer.bytes();
+    text.form = DetailsForm::kNvtx;
+    return use(text);
+  });
+}
+
+// Calls `use(RangeText)` with what an event of payloads alone says.
+template <typename Use>
+auto WithPayloads(const nvtx::PayloadData* payloads, size_t count, Use&& use) {
+  DetailsWriter writer;
+  NvtxHeader header = {};
+  writer.Put(header);
+  header.payloads = PutPayloads(payloads, count, &writer);
+  writer.PutFirst(header);
+  return use(RangeText{
+      .text = MessageOf(payloads, count), .details = writer.bytes(), .form = DetailsForm::kNvtx});
 }
 
 // The core module: the default domain.
@@ -94,6 +137,14 @@ nvtxRangeId_t NVTX_API RangeStartW(const wchar_t* message) {
   return WithWide(message, [](const RangeText& text) { return StartText(nullptr, text); });
 }
 void NVTX_API RangeEnd(nvtxRangeId_t id) { EndRange(id); }
+
+void NVTX_API NameCategoryA(uint32_t category, const char* name) {
+  WithAscii(name,
+            [category](const RangeText& text) { NameCategory(nullptr, category, text.text); });
+}
+void NVTX_API NameCategoryW(uint32_t category, const wchar_t* name) {
+  WithWide(name, [category](const RangeText& text) { NameCategory(nullptr, category, text.text); });
+}
 
 // The core2 module: named domains and registered strings.
 
@@ -133,6 +184,64 @@ nvtxDomainHandle_t NVTX_API DomainCreateW(const wchar_t* name) {
 }
 void NVTX_API DomainDestroy(nvtxDomainHandle_t) {
 }  // Its ranges may still be on their way to the daemon.
+
+void NVTX_API DomainNameCategoryA(nvtxDomainHandle_t domain, uint32_t category, const char* name) {
+  WithAscii(name,
+            [=](const RangeText& text) { NameCategory(DomainOf(domain), category, text.text); });
+}
+void NVTX_API DomainNameCategoryW(nvtxDomainHandle_t domain, uint32_t category,
+                                  const wchar_t* name) {
+  WithWide(name,
+           [=](const RangeText& text) { NameCategory(DomainOf(domain), category, text.text); });
+}
+
+// The payload extension.
+
+uint64_t NVTX_API SchemaRegister(nvtxDomainHandle_t domain,
+                                 const nvtx::SchemaAttributes* attributes) {
+  try {
+    return RegisterSchema(DomainOf(domain), attributes);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+uint64_t NVTX_API EnumRegister(nvtxDomainHandle_t domain, const nvtx::EnumAttributes* attributes) {
+  try {
+    return RegisterEnumeration(DomainOf(domain), attributes);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
+int NVTX_API RangePushPayload(nvtxDomainHandle_t domain, const nvtx::PayloadData* payloads,
+                              size_t count) {
+  return WithPayloads(payloads, count,
+                      [domain](const RangeText& text) { return PushText(DomainOf(domain), text); });
+}
+int NVTX_API RangePopPayload(nvtxDomainHandle_t domain, const nvtx::PayloadData* payloads,
+                             size_t count) {
+  return WithPayloads(payloads, count, [domain](const RangeText& text) {
+    ThreadOperations* thread = ThreadOperations::Current();
+    if (thread == nullptr) return NVTX_NO_PUSH_POP_TRACKING;
+    thread->AddToInnermost(DomainOf(domain), text.details, text.form);
+    return thread->Pop(DomainOf(domain));
+  });
+}
+nvtxRangeId_t NVTX_API RangeStartPayload(nvtxDomainHandle_t domain,
+                                         const nvtx::PayloadData* payloads, size_t count) {
+  return WithPayloads(payloads, count, [domain](const RangeText& text) {
+    return StartText(DomainOf(domain), text);
+  });
+}
+void NVTX_API RangeEndPayload(nvtxDomainHandle_t domain, nvtxRangeId_t id,
+                              const nvtx::PayloadData* payloads, size_t count) {
+  WithPayloads(payloads, count, [=](const RangeText& text) {
+    ThreadOperations* thread = ThreadOperations::Current();
+    if (thread == nullptr || id == 0) return;
+    thread->AddTo(id, DomainOf(domain), text.details, text.form);
+    thread->End(id);
+  });
+}
 
 struct Replacement {
   unsigned int id;
@@ -179,6 +288,8 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
       {NVTX_CBID_CORE_RangeStartA, Pointer(RangeStartA)},
       {NVTX_CBID_CORE_RangeStartW, Pointer(RangeStartW)},
       {NVTX_CBID_CORE_RangeEnd, Pointer(RangeEnd)},
+      {NVTX_CBID_CORE_NameCategoryA, Pointer(NameCategoryA)},
+      {NVTX_CBID_CORE_NameCategoryW, Pointer(NameCategoryW)},
   };
   static const Replacement kCore2[] = {
       {NVTX_CBID_CORE2_DomainRangePushEx, Pointer(DomainRangePushEx)},
@@ -190,10 +301,37 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
       {NVTX_CBID_CORE2_DomainCreateA, Pointer(DomainCreateA)},
       {NVTX_CBID_CORE2_DomainCreateW, Pointer(DomainCreateW)},
       {NVTX_CBID_CORE2_DomainDestroy, Pointer(DomainDestroy)},
+      {NVTX_CBID_CORE2_DomainNameCategoryA, Pointer(DomainNameCategoryA)},
+      {NVTX_CBID_CORE2_DomainNameCategoryW, Pointer(DomainNameCategoryW)},
   };
   bool core = Replace(*callbacks, NVTX_CB_MODULE_CORE, kCore);
   bool core2 = Replace(*callbacks, NVTX_CB_MODULE_CORE2, kCore2);
   return core || core2;
+}
+
+bool ListenToNvtxExtension(void* module_info) {
+  const auto* module = static_cast<const nvtx::ModuleInfo*>(module_info);
+  if (module == nullptr || module->struct_size < sizeof(nvtx::ModuleInfo) ||
+      module->module_id != nvtx::kPayloadModule ||
+      module->compatibility >> 8 != nvtx::kCompatible || module->segment_count == 0) {
+    return false;
+  }
+  const struct {
+    size_t slot;
+    NvtxFunctionPointer function;
+  } kFunctions[] = {
+      {nvtx::kSchemaRegister, Pointer(SchemaRegister)},
+      {nvtx::kEnumRegister, Pointer(EnumRegister)},
+      {nvtx::kRangePushPayload, Pointer(RangePushPayload)},
+      {nvtx::kRangePopPayload, Pointer(RangePopPayload)},
+      {nvtx::kRangeStartPayload, Pointer(RangeStartPayload)},
+      {nvtx::kRangeEndPayload, Pointer(RangeEndPayload)},
+  };
+  const nvtx::ModuleSegment& segment = module->segments[0];
+  for (const auto& [slot, function] : kFunctions) {
+    if (slot < segment.slot_count) segment.slots[slot] = reinterpret_cast<intptr_t>(function);
+  }
+  return true;
 }
 
 }  // namespace tp::collect

@@ -15,23 +15,28 @@ class RegisteredText;
 class Domain;
 
 enum class OperationEventType : uint8_t {
-  kSkip,   // Unused bytes up to the ring's end.
-  kPush,   // Begins a range in the thread's nesting; its text follows the record.
-  kPop,    // Ends one.
-  kStart,  // Begins an asynchronous range; its text follows the record.
-  kEnd,    // Ends one, perhaps another thread's.
-  kStack,  // Where the range with this id, which follows, begins: StackFrames follow the record.
+  kSkip,     // Unused bytes up to the ring's end.
+  kPush,     // Begins a range in the thread's nesting; its text follows the record.
+  kPop,      // Ends one.
+  kStart,    // Begins an asynchronous range; its text follows the record.
+  kEnd,      // Ends one, perhaps another thread's.
+  kValues,   // Details of the range with this id that were not known at its begin.
+  kCounter,  // A counter's value: `id` holds the double's bits, its name follows the record.
+  kStack,    // Where the range with this id, which follows, begins: StackFrames follow the record.
 };
+
+// What stands behind the text of an event (operation/operation_details.h).
+enum class DetailsForm : uint8_t { kNone, kAttributes, kNvtx };
 
 // One event. Padded to whole records of 8 bytes in the ring.
 struct OperationEvent {
   uint32_t bytes;  // Of the whole record.
   OperationEventType type;
-  uint8_t reserved;
+  DetailsForm details;  // What follows the text.
   uint16_t text_bytes;  // That follow; 0 where `text` is used.
   uint64_t id;
   int64_t time_ns;  // CLOCK_MONOTONIC.
-  // Of kPush and kStart alone:
+  // Not of kPop and kEnd:
   const Domain* domain;
   const RegisteredText* text;
 };
@@ -47,10 +52,11 @@ class OperationBuffer {
   // `memory` outlives the buffer; `capacity` is a power of two.
   OperationBuffer(char* memory, uint32_t capacity) : memory_(memory), capacity_(capacity) {}
 
-  // Writer. Appends a beginning event with its text if, after it, `ends_to_come` end events have
-  // room as well; else false.
-  bool Begin(const OperationEvent& event, std::string_view text, uint32_t ends_to_come) {
-    uint32_t bytes = (sizeof(OperationEvent) + text.size() + 7) & ~7u;
+  // Writer. Appends an event that is no end, with its text and details, if, after it,
+  // `ends_to_come` end events have room as well; else false.
+  bool Begin(const OperationEvent& event, std::string_view text, uint32_t ends_to_come,
+             std::string_view details = {}) {
+    uint32_t bytes = (sizeof(OperationEvent) + text.size() + details.size() + 7) & ~7u;
     // Either kind of record may have to leave bytes unused before the ring's end.
     uint64_t wanted = 2 * uint64_t{bytes} + (uint64_t{ends_to_come} + 2) * kEndEventBytes;
     if (!HasRoom(wanted)) return false;
@@ -60,6 +66,9 @@ class OperationBuffer {
     record.text_bytes = static_cast<uint16_t>(text.size());
     memcpy(place, &record, sizeof(record));
     memcpy(place + sizeof(record), text.data(), text.size());
+    if (!details.empty()) {
+      memcpy(place + sizeof(record) + text.size(), details.data(), details.size());
+    }
     Publish(bytes);
     return true;
   }
@@ -86,8 +95,8 @@ class OperationBuffer {
     return written_local_ - read_seen_ > capacity_ / 2;
   }
 
-  // Reader. Calls `visit(const OperationEvent&, std::string_view text)` for what was written so
-  // far.
+  // Reader. Calls `visit(const OperationEvent&, std::string_view text, std::string_view details)`
+  // for what was written so far. Up to seven bytes of no meaning may follow the details.
   template <typename Visit>
   void Drain(Visit&& visit) {
     uint64_t written = written_.load(std::memory_order_acquire);
@@ -96,12 +105,14 @@ class OperationBuffer {
       const char* place = memory_ + (read & (capacity_ - 1));
       OperationEvent event = {};
       memcpy(&event, place, kEndEventBytes);
-      if (event.type == OperationEventType::kPush || event.type == OperationEventType::kStart ||
-          event.type == OperationEventType::kStack) {
-        memcpy(&event, place, sizeof(event));
-        visit(event, std::string_view(place + sizeof(event), event.text_bytes));
+      if (IsEnd(event.type)) {
+        visit(event, std::string_view(), std::string_view());
       } else if (event.type != OperationEventType::kSkip) {
-        visit(event, std::string_view());
+        memcpy(&event, place, sizeof(event));
+        const char* text = place + sizeof(event);
+        visit(event, std::string_view(text, event.text_bytes),
+              std::string_view(text + event.text_bytes,
+                               event.bytes - sizeof(event) - event.text_bytes));
       }
       read += event.bytes;
       read_.store(read, std::memory_order_release);
@@ -111,6 +122,10 @@ class OperationBuffer {
   uint32_t capacity() const { return capacity_; }
 
  private:
+  static bool IsEnd(OperationEventType type) {
+    return type == OperationEventType::kPop || type == OperationEventType::kEnd;
+  }
+
   bool HasRoom(uint64_t bytes) {
     if (capacity_ - (written_local_ - read_seen_) >= bytes) return true;
     read_seen_ = read_.load(std::memory_order_acquire);

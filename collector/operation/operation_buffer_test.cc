@@ -31,12 +31,12 @@ TEST(OperationBuffer, EventsComeOutInOrderWithTheirTexts) {
   ASSERT_TRUE(buffer.ring.Begin(Push(2), "", 2));
   ASSERT_TRUE(buffer.ring.End(OperationEventType::kPop, 2, 30, 1));
   std::vector<std::pair<uint64_t, std::string>> seen;
-  buffer.ring.Drain([&](const OperationEvent& event, std::string_view text) {
+  buffer.ring.Drain([&](const OperationEvent& event, std::string_view text, std::string_view) {
     seen.emplace_back(event.id, text);
   });
   EXPECT_EQ(seen, (std::vector<std::pair<uint64_t, std::string>>{{1, "outer"}, {2, ""}, {2, ""}}));
   int more = 0;
-  buffer.ring.Drain([&](const OperationEvent&, std::string_view) { ++more; });
+  buffer.ring.Drain([&](const OperationEvent&, std::string_view, std::string_view) { ++more; });
   EXPECT_EQ(more, 0);
 }
 
@@ -47,7 +47,7 @@ TEST(OperationBuffer, IsNotHalfFullWhereverItStandsOnceItWasRead) {
   for (uint64_t id = 1; id < 500; ++id) {
     ASSERT_TRUE(buffer.ring.Begin(Push(id), "text", 1));
     ASSERT_FALSE(buffer.ring.HalfFull()) << id;
-    buffer.ring.Drain([](const OperationEvent&, std::string_view) {});
+    buffer.ring.Drain([](const OperationEvent&, std::string_view, std::string_view) {});
   }
   for (uint64_t id = 1; !was_half_full && buffer.ring.Begin(Push(id), "text", 1); ++id) {
     was_half_full = buffer.ring.HalfFull();
@@ -66,7 +66,7 @@ TEST(OperationBuffer, ABeginIsTakenOnlyIfAllOpenRangesCanStillEnd) {
       ASSERT_TRUE(buffer.ring.End(OperationEventType::kPop, left, 0, left - 1)) << text_bytes;
     }
     uint32_t count = 0;
-    buffer.ring.Drain([&](const OperationEvent&, std::string_view) { ++count; });
+    buffer.ring.Drain([&](const OperationEvent&, std::string_view, std::string_view) { ++count; });
     ASSERT_EQ(count, 2 * open);
   }
 }
@@ -94,7 +94,7 @@ TEST(OperationBuffer, OneThreadWritesWhileAnotherReads) {
   });
   uint64_t begun = 0, ended = 0;
   while (ended < kRanges) {
-    buffer.ring.Drain([&](const OperationEvent& event, std::string_view text) {
+    buffer.ring.Drain([&](const OperationEvent& event, std::string_view text, std::string_view) {
       if (event.type == OperationEventType::kPush) {
         ++begun;
         ASSERT_EQ(event.id, begun);

@@ -1,8 +1,14 @@
 #include "collector/operation/operation_reader.h"
 
+#include <nvtx3/nvToolsExt.h>
+
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "collector/operation/nvtx_payload_abi.h"
+#include "collector/operation/nvtx_payloads.h"
+#include "collector/operation/operation_details.h"
 #include "proto/operation_name.h"
 
 namespace tp::collect {
@@ -12,6 +18,22 @@ namespace {
 constexpr size_t kMostUnmatched = 16384;
 // An end whose begin was not seen may have overtaken it in another thread's buffer, once.
 constexpr int kMostRounds = 3;
+// Of one range.
+constexpr size_t kMostValues = 16;
+
+// What the values are called that NVTX gives no name.
+constexpr std::string_view kCategory = "category";
+constexpr std::string_view kPayload = "payload";
+
+// As JSON's string, without the quotes that need no thought: types' names are short and plain.
+void AppendQuoted(std::string_view text, std::string* json) {
+  *json += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') *json += '\\';
+    *json += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  *json += '"';
+}
 
 }  // namespace
 
@@ -45,10 +67,11 @@ void OperationReader::Read(void (*batch_full)(void*), void* user) {
     bool ended = thread.ended();
     Thread& known = threads_[thread.serial()];
     std::vector<Open>& stack = known.stack;
-    thread.buffer().Drain([&](const OperationEvent& event, std::string_view text) {
-      Handle(event, text, thread, &known);
-      batch_full(user);
-    });
+    thread.buffer().Drain(
+        [&](const OperationEvent& event, std::string_view text, std::string_view details) {
+          Handle(event, text, details, thread, &known);
+          batch_full(user);
+        });
     if (ended) {
       uncorrelated_->Ended(thread, Innermost(thread.serial()));
       // What it left open ended with it.
@@ -79,7 +102,10 @@ uint64_t OperationReader::Innermost(uint64_t serial) const {
 void OperationReader::SendOpen() {
   if (!capturing()) return;
   auto send = [this](Open& open) {
-    if (open.told == Told::kNothing) encoder_->AddOpened(open.operation);
+    if (open.told == Told::kNothing) {
+      encoder_->AddOpened(open.operation);
+      SendValues(open);
+    }
     open.told = Told::kBegin;
   };
   for (auto& [serial, thread] : threads_) {
@@ -93,7 +119,9 @@ void OperationReader::SendOpen() {
 
 void OperationReader::SendOpenAgain() {
   const auto send = [this](const Open& open) {
-    if (open.told == Told::kBegin) encoder_->AddReopened(open.operation);
+    if (open.told != Told::kBegin) return;
+    encoder_->AddReopened(open.operation);
+    SendValues(open);
   };
   for (const auto& [serial, thread] : threads_) {
     for (const Open& open : thread.stack) send(open);
@@ -114,13 +142,16 @@ void OperationReader::CloseAll(int64_t now_ns) {
 
 size_t OperationReader::memory_bytes() const {
   size_t bytes = (threads_.size() + asynchronous_.size()) * kOpenBytes +
-                 unmatched_.capacity() * sizeof(UnmatchedEnd) + stack_names_.memory_bytes();
+                 unmatched_.capacity() * sizeof(UnmatchedEnd) +
+                 values_.size() * sizeof(*values_.begin()) + values_kept_ * sizeof(OperationValue) +
+                 stack_names_.memory_bytes();
   for (const auto& [serial, thread] : threads_) bytes += thread.stack.capacity() * sizeof(Open);
   return bytes;
 }
 
 void OperationReader::Handle(const OperationEvent& event, std::string_view text,
-                             ThreadOperations& operations, Thread* thread) {
+                             std::string_view details, ThreadOperations& operations,
+                             Thread* thread) {
   switch (event.type) {
     case OperationEventType::kPush:
     case OperationEventType::kStart: {
@@ -132,7 +163,9 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
       Operation operation = Begin(event, text, operations.thread_id());
       if (thread->stack_of == event.id) operation.stack = thread->stack_name;
       operation.asynchronous = event.type == OperationEventType::kStart;
-      Open open{operation.id, operation, Told::kNothing};
+      if (event.details == DetailsForm::kAttributes) AddAttributes(details, &operation);
+      Open open{operation.id, operation, Told::kNothing, /*has_values=*/false};
+      if (event.details == DetailsForm::kNvtx) AddNvtxDetails(event.domain, details, &open);
       if (capturing()) Reopen(open);
       if (operation.asynchronous) {
         asynchronous_.emplace(open.id, open);
@@ -154,6 +187,12 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
       thread->stack_of = event.id;
       thread->stack_name = stack_names_.NameOf(text);
       break;
+    case OperationEventType::kValues:
+      AddLateDetails(event, details, &thread->stack);
+      break;
+    case OperationEventType::kCounter:
+      CountCounter(event, text, operations.thread_id());
+      break;
     case OperationEventType::kSkip:
       break;
   }
@@ -168,6 +207,11 @@ Operation OperationReader::Begin(const OperationEvent& event, std::string_view t
   if (event.domain != nullptr) {
     if (event.domain->id == 0) event.domain->id = strings_->Intern(event.domain->name());
     operation.domain = event.domain->id;
+  }
+  if (event.details == DetailsForm::kAttributes) {
+    operation.name = strings_->Intern(text);
+    operation.kind = 'u';
+    return operation;
   }
   const RegisteredText* registered = event.text;
   if (registered != nullptr && registered->name != 0) {
@@ -189,6 +233,147 @@ Operation OperationReader::Begin(const OperationEvent& event, std::string_view t
     registered->kind = operation.kind;
   }
   return operation;
+}
+
+// What collector/tpcollect.h's attributes say; the kind is theirs, whatever the name looks like.
+void OperationReader::AddAttributes(std::string_view details, Operation* operation) {
+  DetailsReader reader(details);
+  AttributesHeader header;
+  if (!reader.Take(&header)) return;
+  operation->kind = header.kind;
+  operation->flops = header.flops;
+  operation->output_bytes = header.output_bytes;
+  if (!header.has_inputs) return;
+  std::string& shapes = text_;
+  std::string dtypes = "[";
+  shapes = "[";
+  bool has_dtypes = false;
+  for (uint32_t i = 0; i < header.inputs; ++i) {
+    InputHeader input;
+    std::string_view dtype;
+    if (!reader.Take(&input)) return;
+    if (i > 0) {
+      shapes += ", ";
+      dtypes += ", ";
+    }
+    shapes += '[';
+    for (uint8_t dimension = 0; dimension < input.rank; ++dimension) {
+      int64_t size;
+      if (!reader.Take(&size)) return;
+      if (dimension > 0) shapes += ", ";
+      shapes += std::to_string(size);
+    }
+    shapes += ']';
+    if (!reader.TakeBytes(input.dtype_bytes, &dtype)) return;
+    AppendQuoted(dtype, &dtypes);
+    has_dtypes |= !dtype.empty();
+  }
+  operation->shapes = strings_->Intern(shapes += ']');
+  if (has_dtypes) operation->dtypes = strings_->Intern(dtypes += ']');
+}
+
+void OperationReader::AddNvtxDetails(const Domain* domain, std::string_view details, Open* open) {
+  DetailsReader reader(details);
+  NvtxHeader header;
+  if (!reader.Take(&header)) return;
+  if (header.category != 0) {
+    if (CategoryName(domain, header.category, &text_)) {
+      AddValue(open, kCategory, ValueType::kText, strings_->Intern(text_));
+    } else {
+      AddValue(open, kCategory, ValueType::kUnsigned, header.category);
+    }
+  }
+  const auto low = static_cast<uint32_t>(header.payload);
+  switch (header.payload_type) {
+    case NVTX_PAYLOAD_TYPE_UNSIGNED_INT64:
+      AddValue(open, kPayload, ValueType::kUnsigned, header.payload);
+      break;
+    case NVTX_PAYLOAD_TYPE_INT64:
+      AddValue(open, kPayload, ValueType::kSigned, header.payload);
+      break;
+    case NVTX_PAYLOAD_TYPE_DOUBLE:
+      AddValue(open, kPayload, ValueType::kReal, header.payload);
+      break;
+    case NVTX_PAYLOAD_TYPE_UNSIGNED_INT32:
+      AddValue(open, kPayload, ValueType::kUnsigned, low);
+      break;
+    case NVTX_PAYLOAD_TYPE_INT32:
+      AddValue(open, kPayload, ValueType::kSigned,
+               static_cast<uint64_t>(int64_t{static_cast<int32_t>(low)}));
+      break;
+    case NVTX_PAYLOAD_TYPE_FLOAT:
+      AddValue(open, kPayload, ValueType::kReal,
+               std::bit_cast<uint64_t>(double{std::bit_cast<float>(low)}));
+      break;
+    default:
+      break;
+  }
+  for (uint32_t i = 0; i < header.payloads; ++i) {
+    PayloadHeader payload;
+    std::string_view bytes;
+    if (!reader.Take(&payload) || !reader.TakeBytes(payload.bytes, &bytes)) return;
+    payload_.clear();
+    if (!ReadAnyPayload(domain, payload.schema, bytes, &payload_)) ++lost_values_;
+    for (const PayloadValue& value : payload_) {
+      if (value.type != EntryType::kText) {
+        const ValueType type = value.type == EntryType::kSigned ? ValueType::kSigned
+                               : value.type == EntryType::kReal ? ValueType::kReal
+                                                                : ValueType::kUnsigned;
+        AddValue(open, value.name, type, value.bits);
+      } else if (value.is_message && open->operation.name == 0) {
+        open->operation.name = strings_->Intern(value.text);
+      } else {
+        AddValue(open, value.name, ValueType::kText, strings_->Intern(value.text));
+      }
+    }
+  }
+}
+
+void OperationReader::AddValue(Open* open, std::string_view name, ValueType type, uint64_t bits) {
+  if (values_kept_ >= most_open_) {
+    ++lost_values_;
+    return;
+  }
+  std::vector<OperationValue>& values = values_[open->id];
+  open->has_values = true;
+  if (values.size() >= kMostValues) {
+    ++lost_values_;
+    return;
+  }
+  values.push_back({strings_->Intern(name), type, bits});
+  ++values_kept_;
+  // Else they go with the range's begin.
+  if (open->told == Told::kBegin) encoder_->AddOperationValue(open->operation.id, values.back());
+}
+
+void OperationReader::SendValues(const Open& open) {
+  if (!open.has_values) return;
+  for (const OperationValue& value : values_[open.id]) {
+    encoder_->AddOperationValue(open.operation.id, value);
+  }
+}
+
+void OperationReader::AddLateDetails(const OperationEvent& event, std::string_view details,
+                                     std::vector<Open>* stack) {
+  for (size_t i = stack->size(); i > 0 && (*stack)[i - 1].id >= event.id; --i) {
+    if ((*stack)[i - 1].id != event.id) continue;
+    AddNvtxDetails(event.domain, details, &(*stack)[i - 1]);
+    return;
+  }
+  if (const auto found = asynchronous_.find(event.id); found != asynchronous_.end()) {
+    AddNvtxDetails(event.domain, details, &found->second);
+  } else {
+    ++lost_values_;
+  }
+}
+
+void OperationReader::CountCounter(const OperationEvent& event, std::string_view name,
+                                   uint32_t thread_id) {
+  if (event.time_ns < captured_from_ns_ || event.time_ns >= captured_until_ns_) return;
+  encoder_->AddCounter({.time_ns = event.time_ns,
+                        .name = strings_->Intern(name),
+                        .thread_id = thread_id,
+                        .value = std::bit_cast<double>(event.id)});
 }
 
 void OperationReader::EndPushed(std::vector<Open>* stack, uint64_t id, int64_t end_ns) {
@@ -213,6 +398,10 @@ bool OperationReader::EndAsynchronous(const EndedRange& end) {
 void OperationReader::Close(Open& open, int64_t end_ns) {
   --open_;
   Tell(open, end_ns);
+  if (!open.has_values) return;
+  const auto values = values_.find(open.id);
+  values_kept_ -= values->second.size();
+  values_.erase(values);
 }
 
 // Makes a range that is open at the beginning of captured time count from there on.
@@ -238,6 +427,7 @@ void OperationReader::Tell(Open& open, int64_t end_ns) {
   } else {
     open.operation.end_ns = end_ns;
     encoder_->AddOperation(open.operation);
+    SendValues(open);
   }
   open.told = Told::kAll;
 }

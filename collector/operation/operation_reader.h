@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "collector/events.h"
 #include "collector/link/batch_encoder.h"
 #include "collector/link/string_table.h"
+#include "collector/operation/nvtx_registry.h"
 #include "collector/operation/reopened_ranges.h"
 #include "collector/operation/stack_names.h"
 #include "collector/operation/thread_operations.h"
@@ -65,6 +67,8 @@ class OperationReader {
   uint64_t lost() const { return lost_; }
   // Ranges whose stack was left out because there were too many different ones, so far.
   uint64_t stacks_left_out() const { return stack_names_.left_out(); }
+  // Values of payloads that could not be read or kept, so far.
+  uint64_t lost_values() const { return lost_values_; }
   // Ranges of which only a part lay in captured time, so far.
   uint64_t cut() const { return cut_; }
 
@@ -78,6 +82,7 @@ class OperationReader {
     uint64_t id;  // As its thread knows it.
     Operation operation;
     Told told;
+    bool has_values;  // In values_.
   };
   // What an open range takes: in a stack that may be half empty, or in a node of a table.
   static constexpr size_t kOpenBytes = 2 * sizeof(Open);
@@ -93,9 +98,16 @@ class OperationReader {
     int rounds;
   };
 
-  void Handle(const OperationEvent& event, std::string_view text, ThreadOperations& operations,
-              Thread* thread);
+  void Handle(const OperationEvent& event, std::string_view text, std::string_view details,
+              ThreadOperations& operations, Thread* thread);
   Operation Begin(const OperationEvent& event, std::string_view text, uint32_t thread_id);
+  void AddAttributes(std::string_view details, Operation* operation);
+  void AddNvtxDetails(const Domain* domain, std::string_view details, Open* open);
+  void AddValue(Open* open, std::string_view name, ValueType type, uint64_t bits);
+  void SendValues(const Open& open);
+  void AddLateDetails(const OperationEvent& event, std::string_view details,
+                      std::vector<Open>* stack);
+  void CountCounter(const OperationEvent& event, std::string_view name, uint32_t thread_id);
   void EndPushed(std::vector<Open>* stack, uint64_t id, int64_t end_ns);
   bool EndAsynchronous(const EndedRange& end);
   void Close(Open& open, int64_t end_ns);
@@ -117,6 +129,12 @@ class OperationReader {
   const size_t most_open_;
   size_t open_ = 0;
   uint64_t lost_ = 0;
+  // Of ranges that are open, by their own ids.
+  std::unordered_map<uint64_t, std::vector<OperationValue>> values_;
+  size_t values_kept_ = 0;
+  uint64_t lost_values_ = 0;
+  std::vector<PayloadValue> payload_;             // That is being read.
+  std::string text_;                              // That is being made.
   std::unordered_map<uint64_t, Thread> threads_;  // By serial.
   std::unordered_map<uint64_t, Open> asynchronous_;
   std::vector<UnmatchedEnd> unmatched_;

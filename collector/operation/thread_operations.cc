@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace tp::collect {
@@ -41,6 +42,8 @@ std::atomic<const LaunchCorrelation*> ThreadOperationsList::correlation_{nullptr
 std::atomic<uint32_t> ThreadOperationsList::epoch_{0};
 std::atomic<uint64_t> ThreadOperationsList::lost_{0};
 std::atomic<uint64_t> ThreadOperationsList::lost_stacks_{0};
+std::atomic<uint64_t> ThreadOperationsList::lost_counters_{0};
+std::atomic<uint64_t> ThreadOperationsList::lost_details_{0};
 std::atomic<uint64_t> ThreadOperationsList::next_serial_{1};
 std::atomic<size_t> ThreadOperationsList::memory_{0};
 std::atomic<bool> ThreadOperationsList::closed_{false};
@@ -96,10 +99,10 @@ bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain
   event.time_ns = HostTimeNs();
   event.domain = domain;
   event.text = text.registered;
+  event.details = text.form;
   uint32_t ends = recorded_depth_ + (type == OperationEventType::kPush ? 1 : 0);
   if (__builtin_expect(walker_ != nullptr, 0)) RecordStack(id, ends);
-  std::string_view kept = text.text;
-  if (buffer_.Begin(event, kept, ends)) {
+  if (buffer_.Begin(event, text.text, ends, text.details)) {
     WakeIfHalfFull();
     return true;
   }
@@ -117,6 +120,44 @@ void ThreadOperations::RecordStack(uint64_t id, uint32_t ends_to_come) {
   const std::string_view bytes(reinterpret_cast<const char*>(frames), count * sizeof(StackFrame));
   if (buffer_.Begin(event, bytes, ends_to_come)) return;
   ThreadOperationsList::lost_stacks_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool ThreadOperations::RecordOther(OperationEventType type, uint64_t id, const Domain* domain,
+                                   const RangeText& text) {
+  OperationEvent event = {};
+  event.type = type;
+  event.id = id;
+  event.time_ns = HostTimeNs();
+  event.domain = domain;
+  event.details = text.form;
+  if (!buffer_.Begin(event, text.text, recorded_depth_, text.details)) return false;
+  WakeIfHalfFull();
+  return true;
+}
+
+void ThreadOperations::AddToInnermost(const Domain* domain, std::string_view details,
+                                      DetailsForm form) {
+  // The innermost may be one of those that found no room: nobody knows whose they are.
+  if (deeper_ > 0) return;
+  for (uint32_t i = depth_; i > 0; --i) {
+    if (stack_[i - 1].domain != domain) continue;
+    if (stack_[i - 1].recorded) AddTo(stack_[i - 1].id, domain, details, form);
+    return;
+  }
+}
+
+void ThreadOperations::AddTo(uint64_t id, const Domain* domain, std::string_view details,
+                             DetailsForm form) {
+  if (!RecordOther(OperationEventType::kValues, id, domain, {.details = details, .form = form})) {
+    ThreadOperationsList::CountLostDetails();
+  }
+}
+
+void ThreadOperations::Count(std::string_view counter, double value) {
+  if (!RecordOther(OperationEventType::kCounter, std::bit_cast<uint64_t>(value), nullptr,
+                   {.text = counter})) {
+    ThreadOperationsList::CountLostCounter();
+  }
 }
 
 void ThreadOperations::WakeIfHalfFull() {

@@ -20,10 +20,13 @@
 
 namespace tp::collect {
 
-// What a range begins with: a text of its own, or a registered one (then `text` is empty).
+// What a range begins with: a text of its own, or a registered one (then `text` is empty), and what
+// it carries beside it.
 struct RangeText {
-  std::string_view text;
+  std::string_view text = {};
   const RegisteredText* registered = nullptr;
+  std::string_view details = {};
+  DetailsForm form = DetailsForm::kNone;
 };
 
 // Tells CUPTI which operation the calling thread is in (external correlation). Set while capturing.
@@ -50,6 +53,11 @@ class ThreadOperations {
   int Push(const Domain* domain, const RangeText& text);
   // Ends the domain's innermost range; returns its depth, or -1 when there is none.
   int Pop(const Domain* domain);
+  // Details of the domain's innermost range that were not known when it began.
+  void AddToInnermost(const Domain* domain, std::string_view details, DetailsForm form);
+  // The same for the range with this id.
+  void AddTo(uint64_t id, const Domain* domain, std::string_view details, DetailsForm form);
+  void Count(std::string_view counter, double value);
   // Begins an asynchronous range: the id to end it with, or 0 when there is no room for it.
   uint64_t Start(const Domain* domain, const RangeText& text);
   void End(uint64_t id);
@@ -93,6 +101,9 @@ class ThreadOperations {
 
   void RecordStack(uint64_t id, uint32_t ends_to_come);
   bool Record(OperationEventType type, uint64_t id, const Domain* domain, const RangeText& text);
+  // Neither begin nor end of a range. False: no room.
+  bool RecordOther(OperationEventType type, uint64_t id, const Domain* domain,
+                   const RangeText& text);
   bool GrowStack();
   void WakeIfHalfFull();
   int DepthIn(const Domain* domain) const;
@@ -166,6 +177,12 @@ class ThreadOperationsList {
   static uint64_t lost() { return lost_.load(std::memory_order_relaxed); }
   // Ranges of which no stack was recorded for want of room, so far.
   static uint64_t lost_stacks() { return lost_stacks_.load(std::memory_order_relaxed); }
+  // Likewise values of counters, and details of ranges.
+  static uint64_t lost_counters() { return lost_counters_.load(std::memory_order_relaxed); }
+  static uint64_t lost_details() { return lost_details_.load(std::memory_order_relaxed); }
+  // Those that are left out before they get here.
+  static void CountLostDetails() { CountIn(&lost_details_); }
+  static void CountLostCounter() { CountIn(&lost_counters_); }
   static size_t memory_bytes() { return memory_.load(std::memory_order_relaxed); }
 
   // No range is recorded any more, on any thread.
@@ -177,6 +194,10 @@ class ThreadOperationsList {
  private:
   friend class ThreadOperations;
 
+  // A process that is not collected from loses nothing.
+  static void CountIn(std::atomic<uint64_t>* lost) {
+    if (!closed_.load(std::memory_order_relaxed)) lost->fetch_add(1, std::memory_order_relaxed);
+  }
   static ThreadOperations* Create();
   static bool Reserve(size_t bytes);
   static void Destroy(ThreadOperations* thread);
@@ -188,6 +209,8 @@ class ThreadOperationsList {
   static std::atomic<uint32_t> epoch_;
   static std::atomic<uint64_t> lost_;
   static std::atomic<uint64_t> lost_stacks_;
+  static std::atomic<uint64_t> lost_counters_;
+  static std::atomic<uint64_t> lost_details_;
   static std::atomic<uint64_t> next_serial_;
   static std::atomic<size_t> memory_;
   static std::atomic<bool> closed_;
