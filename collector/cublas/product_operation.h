@@ -14,21 +14,26 @@ class ProductOperation {
   // `name` lives for ever. `read` returns the MatrixProduct, or an optional one where it may not be
   // known.
   template <typename Read>
-  ProductOperation(const char* name, Read&& read) : is_outermost_(Enter()) {
-    if (is_outermost_) Begin(name, read());
+  ProductOperation(const char* name, Read&& read)
+      : is_outermost_(Enter()), is_told_(is_outermost_ && IsWanted()) {
+    if (is_told_) Begin(name, read());
   }
   ~ProductOperation() {
-    if (is_outermost_) End();
+    if (is_told_) End();
+    if (is_outermost_) Leave();
   }
   ProductOperation(const ProductOperation&) = delete;
   ProductOperation& operator=(const ProductOperation&) = delete;
 
  private:
   static bool Enter();
+  static void Leave();
+  static bool IsWanted();
   static void Begin(const char* name, const std::optional<MatrixProduct>& product);
   static void End();
 
   const bool is_outermost_;
+  const bool is_told_;
 };
 
 }  // namespace tp::collect
