@@ -91,9 +91,10 @@ absl::Status ElfSymbols::ReadSections() {
   // Of two with the same code the first one of the file stays.
   std::stable_sort(functions_.begin(), functions_.end(),
                    [](const Function& a, const Function& b) { return a.begin < b.begin; });
-  const auto last = std::unique(
-      functions_.begin(), functions_.end(),
-      [](const Function& a, const Function& b) { return a.begin == b.begin && a.bytes == b.bytes; });
+  const auto last =
+      std::unique(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
+        return a.begin == b.begin && a.bytes == b.bytes;
+      });
   functions_.erase(last, functions_.end());
   functions_.shrink_to_fit();
   return absl::OkStatus();

@@ -1,7 +1,8 @@
 // The functions of a program or shared library (ELF, 64 bits), by address.
 //
 //   absl::StatusOr<ElfSymbols> symbols = ElfSymbols::Open("/usr/lib/libfoo.so");
-//   std::optional<std::string> name = symbols->FunctionAt(0x1234);    // As it is in the file: mangled.
+//   std::optional<std::string> name = symbols->FunctionAt(0x1234);    // As it is in the file:
+//   mangled.
 //
 // Takes what .symtab and .dynsym have, no debug information. The file may hold anything, and may
 // change while it is open: what makes no sense is an error, or no name. Of the file only addresses

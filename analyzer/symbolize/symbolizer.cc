@@ -26,8 +26,7 @@ bool IsTheFile(const ElfSymbols& symbols, const std::string& identity) {
 
 std::optional<ElfSymbols> Open(pid_t pid, const ModuleText& module) {
   if (module.path.empty() || module.path[0] != '/' || module.identity.empty()) return std::nullopt;
-  for (const std::string& path :
-       {absl::StrCat("/proc/", pid, "/root", module.path), module.path}) {
+  for (const std::string& path : {absl::StrCat("/proc/", pid, "/root", module.path), module.path}) {
     absl::StatusOr<ElfSymbols> symbols = ElfSymbols::Open(path);
     if (symbols.ok() && IsTheFile(*symbols, module.identity)) return *std::move(symbols);
   }
@@ -47,7 +46,8 @@ std::string Symbolizer::FrameName(pid_t pid, std::string_view module, uint64_t r
 }
 
 const std::optional<ElfSymbols>& Symbolizer::SymbolsOf(pid_t pid, std::string_view module) {
-  if (const auto found = by_module_.find(module); found != by_module_.end()) {
+  if (const auto found = by_module_.find(absl::string_view(module.data(), module.size()));
+      found != by_module_.end()) {
     files_.splice(files_.begin(), files_, found->second);
     return files_.front().symbols;
   }

@@ -3,8 +3,8 @@
 //
 // A file is read as the process sees it (/proc/PID/root: it may be in a container), or after its
 // end by the same path here; and only if it is the very file that the process has loaded, by its
-// build id, or where there is none by its size and time. Otherwise, and for code without a name, the
-// frame is "libfoo.so+0x1234".
+// build id, or where there is none by its size and time. Otherwise, and for code without a name,
+// the frame is "libfoo.so+0x1234".
 #ifndef ANALYZER_SYMBOLIZE_SYMBOLIZER_H_
 #define ANALYZER_SYMBOLIZE_SYMBOLIZER_H_
 
@@ -33,8 +33,8 @@ class Symbolizer {
  public:
   explicit Symbolizer(const SymbolizerLimits& limits = {}) : limits_(limits) {}
 
-  // `module` as a collector names it (proto/wire.proto, OperationColumns.stack_id). Of a function in
-  // C++ the name is demangled.
+  // `module` as a collector names it (proto/wire.proto, OperationColumns.stack_id). Of a function
+  // in C++ the name is demangled.
   std::string FrameName(pid_t pid, std::string_view module, uint64_t return_address);
 
   size_t memory_bytes() const { return bytes_; }

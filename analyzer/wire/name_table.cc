@@ -2,14 +2,21 @@
 
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/model/copy_kind.h"
+#include "analyzer/model/frames.h"
 
 namespace tp {
 namespace {
 
 // Graphs that are made again and again have numbers without end.
 constexpr size_t kMostGraphNames = 1 << 16;
+
+// The functions by which a program says what it does are no place in it.
+bool IsOfAnnotation(std::string_view function) {
+  return function.starts_with("nvtx") || function.starts_with("tpcollect_");
+}
 
 }  // namespace
 
@@ -46,6 +53,30 @@ absl::Status NameTable::Add(const wire::Strings& strings) {
     ++id;
   }
   return absl::OkStatus();
+}
+
+StringId NameTable::Stack(uint32_t id) {
+  if (id == 0) return 0;
+  if (const auto found = stacks_.find(id); found != stacks_.end()) return found->second;
+  std::vector<std::string> frames;
+  for (const std::string& line : SplitFrames(strings_->Text(Name(id)))) {
+    const size_t plus = line.find('+');
+    uint32_t module = 0;
+    uint64_t address = 0;
+    if (plus == line.npos || !absl::SimpleAtoi(line.substr(0, plus), &module) ||
+        !absl::SimpleHexAtoi(line.substr(plus + 1), &address) || module >= announced_) {
+      break;
+    }
+    std::string frame =
+        frame_namer_ != nullptr ? frame_namer_(strings_->Text(Name(module)), address) : line;
+    if (frames.empty() && IsOfAnnotation(frame)) continue;
+    frames.push_back(std::move(frame));
+  }
+  std::string text = JoinFrames(frames);
+  const bool fits = limits_.bytes - text_bytes_ >= text.size();
+  if (fits) text_bytes_ += text.size();
+  if (!fits) ++left_out_;
+  return stacks_[id] = fits ? strings_->Intern(text) : other_;
 }
 
 StringId NameTable::CopyName(uint32_t copy_kind, uint32_t source_memory,
