@@ -1,6 +1,8 @@
 #include "analyzer/export/chrome_trace.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -83,6 +85,7 @@ class Writer {
     WriteActivities();
     WriteMemoryEvents();
     WriteSamples();
+    WriteCounters();
     WriteArrows();
     WriteEnd();
   }
@@ -136,7 +139,8 @@ class Writer {
     event_.clear();
     if (++written_ % kEventsBetweenLooks == 0 && options_.progress) {
       const size_t all = recording_.spans.size() + 2 * recording_.activities.size() +
-                         recording_.memory_events.size() + recording_.samples.size();
+                         recording_.memory_events.size() + recording_.samples.size() +
+                         recording_.counters.size();
       options_.progress(std::min(1.0, static_cast<double>(written_) / static_cast<double>(all)));
     }
   }
@@ -200,10 +204,14 @@ class Writer {
     for (const Sample& sample : recording_.samples) {
       earliest_ns = std::min(earliest_ns, sample.time_ns);
     }
+    for (const CounterValue& counter : recording_.counters) {
+      earliest_ns = std::min(earliest_ns, counter.time_ns);
+    }
     return earliest_ns;
   }
 
   void WriteSpans() {
+    for (const SpanValue& value : recording_.span_values) values_[value.span].push_back(&value);
     absl::flat_hash_map<uint64_t, SpanSummary> numbers;
     numbers.reserve(recording_.spans.size());
     for (const SpanSummary& span : summary_.Spans(latest_ns_)) {
@@ -244,6 +252,7 @@ class Writer {
     if (numbers.kernels > 0) Number("Kernels", numbers.kernels);
     if (span.output_bytes > 0) Number("Output alloc (bytes)", span.output_bytes);
 
+    WriteValues(span.id);
     if (span.id != kNoOperation) Id("External id", span.id + options_.first_id);
     if (span.stack != 0) {
       event_ += ", ";
@@ -257,6 +266,55 @@ class Writer {
     if (is_open) Flag("Still open");
     EndArguments();
     End();
+  }
+
+  // In an object of their own: what a program calls its values may be an argument's name.
+  void WriteValues(uint64_t span) {
+    const auto found = values_.find(span);
+    if (found == values_.end()) return;
+    const std::vector<const SpanValue*>& values = found->second;
+    Key("Values");
+    event_ += '{';
+    is_first_member_ = true;
+    for (auto value = values.begin(); value != values.end(); ++value) {
+      const bool comes_again = std::any_of(value + 1, values.end(), [&](const SpanValue* later) {
+        return later->name == (*value)->name;
+      });
+      if (!comes_again) WriteValue(**value);
+    }
+    event_ += '}';
+    is_first_member_ = false;
+  }
+
+  void WriteValue(const SpanValue& value) {
+    std::string name;
+    AppendJsonString(TextOf(value.name), &name);
+    if (!is_first_member_) event_ += ", ";
+    is_first_member_ = false;
+    absl::StrAppend(&event_, name, ": ");
+    switch (value.type) {
+      case ValueType::kSigned:
+        absl::StrAppend(&event_, static_cast<int64_t>(value.bits));
+        break;
+      case ValueType::kUnsigned:
+        AppendJsonId(value.bits, &event_);
+        break;
+      case ValueType::kReal:
+        AppendReal(std::bit_cast<double>(value.bits));
+        break;
+      case ValueType::kText:
+        AppendJsonString(TextOf(static_cast<StringId>(value.bits)), &event_);
+        break;
+    }
+  }
+
+  // JSON has no word for what is no finite number.
+  void AppendReal(double value) {
+    if (std::isfinite(value)) {
+      absl::StrAppendFormat(&event_, "%.17g", value);
+    } else {
+      event_ += "null";
+    }
   }
 
   // As PyTorch writes it; where that cannot hold the frames as they are, as a list too.
@@ -348,6 +406,26 @@ class Writer {
       BeginArguments();
       Key("stack");
       AppendFrames(frames, &event_);
+      EndArguments();
+      End();
+    }
+  }
+
+  // Of a process, not of a thread: viewers draw one line for each name.
+  void WriteCounters() {
+    for (const CounterValue& counter : recording_.counters) {
+      if (!out_->ok()) return;
+      if (!std::isfinite(counter.value)) continue;  // Nothing can be drawn.
+      Begin();
+      Text("name", TextOf(counter.name));
+      Text("cat", "counter");
+      Text("ph", "C");
+      Start(counter.time_ns);
+      shown_until_ns_ = std::max(shown_until_ns_, counter.time_ns);
+      Number("pid", rows_.Pid(rows_.OfThread(counter.thread)));
+      BeginArguments();
+      Key("value");
+      AppendReal(counter.value);
       EndArguments();
       End();
     }
@@ -455,6 +533,7 @@ class Writer {
   size_t written_ = 0;
   uint64_t arrows_ = 0;
   TextsById shapes_, dtypes_, stacks_;
+  absl::flat_hash_map<uint64_t, std::vector<const SpanValue*>> values_;  // By span.
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -169,6 +171,39 @@ TEST_F(ChromeTraceTest, WhatIsNoAnnotationIsNotCalledOne) {
     const bool is_on_device = std::string_view(category).starts_with("gpu");
     EXPECT_EQ(events[0]["args"].contains("stream"), is_on_device) << category;
   }
+}
+
+TEST_F(ChromeTraceTest, WhatSpansCarryIsInAnObjectOfTheirs) {
+  AddSpan("plain", 0, 10);
+  const uint64_t span = AddSpan("reduce", 10, 20)->id;
+  const auto value = [&](const char* name, ValueType type, uint64_t bits) {
+    recording_.span_values.push_back({span, recording_.strings->Intern(name), type, bits});
+  };
+  value("bytes", ValueType::kUnsigned, 1);
+  value("root", ValueType::kSigned, static_cast<uint64_t>(int64_t{-3}));
+  value("ratio", ValueType::kReal, std::bit_cast<uint64_t>(0.1));
+  value("nothing", ValueType::kReal, std::bit_cast<uint64_t>(std::nan("")));
+  value("by \"name\"", ValueType::kText, recording_.strings->Intern("Sum"));
+  value("bytes", ValueType::kUnsigned, 4096);
+  const std::vector<json> events = Events("X", "user_annotation");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_FALSE(events[0]["args"].contains("Values"));
+  EXPECT_EQ(events[1]["args"]["Values"],
+            json::parse(R"json({"root": -3, "ratio": 0.1, "nothing": null,
+                                "by \"name\"": "Sum", "bytes": 4096})json"));
+}
+
+TEST_F(ChromeTraceTest, ACountersValuesAreCounterEventsOfItsProcess) {
+  AddSpan("a", 0, 10)->thread = 7;
+  const StringId loss = recording_.strings->Intern("loss");
+  recording_.counters.push_back({2500, 7, loss, 0.25});
+  recording_.counters.push_back({2600, 8, loss, std::nan("")});
+  const std::vector<json> events = Events("C", "counter");
+  ASSERT_EQ(events.size(), 1u) << "what is no number cannot be drawn";
+  EXPECT_EQ(events[0]["name"], "loss");
+  EXPECT_EQ(events[0]["ts"], 2.5);
+  EXPECT_EQ(events[0]["args"], json::parse(R"({"value": 0.25})"));
+  EXPECT_EQ(events[0]["pid"], Events("X", "user_annotation")[0]["pid"]);
 }
 
 TEST_F(ChromeTraceTest, PyTorchsToolsFindTheRank) {

@@ -119,6 +119,7 @@ void TraceRows::AddThreads(const WholeRecording& recording, Hosts* hosts) {
   }
   for (const MemoryEvent& event : recording.memory_events) row(event.thread);
   for (const Sample& sample : recording.samples) row(sample.thread);
+  for (const CounterValue& counter : recording.counters) row(counter.thread);
 }
 
 void TraceRows::AddAsynchronousSpans(const WholeRecording& recording) {

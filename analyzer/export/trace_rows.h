@@ -57,7 +57,7 @@ class TraceRows {
   // Of the record at this place in the recording.
   TraceRow OfSpan(size_t place) const { return rows_[span_rows_[place]].row; }
   TraceRow OfActivity(size_t place) const { return rows_[activity_rows_[place]].row; }
-  // Of a thread that calls, spans, memory events or samples are of.
+  // Of a thread that calls, spans, memory events, samples or counters are of.
   TraceRow OfThread(int64_t thread) const { return rows_[thread_rows_.at(thread)].row; }
 
  private:

@@ -76,6 +76,24 @@ struct Span {
   int64_t given_kernel_count = 0;
 };
 
+enum class ValueType : uint8_t { kSigned, kUnsigned, kReal, kText };
+
+// What a span carries beside its own members: an entry of a payload, a category.
+struct SpanValue {
+  uint64_t span = kNoOperation;  // Span::id.
+  StringId name = 0;
+  ValueType type = ValueType::kSigned;
+  uint64_t bits = 0;  // Of the number (kReal: a double's); kText: a StringId.
+};
+
+// What the program said that a counter's value was.
+struct CounterValue {
+  int64_t time_ns = 0;
+  int64_t thread = 0;  // That said it.
+  StringId name = 0;
+  double value = 0;
+};
+
 enum class LaunchType : uint32_t { kRegular = 0, kCooperative = 1, kCooperativeDevices = 2 };
 
 // How a kernel was launched.

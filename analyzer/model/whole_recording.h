@@ -50,6 +50,8 @@ struct WholeRecording {
   std::vector<DeviceActivity> activities;
   std::vector<MemoryEvent> memory_events;
   std::vector<Sample> samples;
+  std::vector<SpanValue> span_values;  // Of one name and span the last one counts.
+  std::vector<CounterValue> counters;
   std::map<int64_t, ThreadIdentity>
       threads;              // By Span::thread; only those that the source tells of.
   int64_t base_ns = 0;      // The earliest start.

@@ -18,6 +18,34 @@ void Limit(int64_t limit, Rows* rows) {
   }
 }
 
+// Null where there are none.
+ordered_json TypesField(const query::OperationRow& row) {
+  ordered_json types;
+  for (const std::string& type : row.input_types()) types.push_back(ValidUtf8(type));
+  return types;
+}
+
+ordered_json ValuesField(const google::protobuf::RepeatedPtrField<query::Value>& values) {
+  ordered_json fields;
+  for (const query::Value& value : values) {
+    ordered_json& field = fields[ValidUtf8(value.name())];
+    switch (value.value_case()) {
+      case query::Value::kSignedNumber:
+        field = value.signed_number();
+        break;
+      case query::Value::kUnsignedNumber:
+        field = value.unsigned_number();
+        break;
+      case query::Value::kRealNumber:
+        field = value.real_number();
+        break;
+      default:
+        field = ValidUtf8(value.text());
+    }
+  }
+  return fields;
+}
+
 ordered_json Fields(const query::OperationRow& row, bool is_single) {
   ordered_json shapes, stack;  // Null where there are none.
   if (row.has_input_shapes()) {
@@ -52,6 +80,8 @@ ordered_json Fields(const query::OperationRow& row, bool is_single) {
   } else {
     fields["start_ns"] = row.start_ns();
     fields["thread_id"] = row.thread_id();
+    fields["input_types"] = TypesField(row);
+    fields["values"] = ValuesField(row.values());
   }
   return fields;
 }
@@ -132,6 +162,17 @@ ordered_json Fields(const query::MemoryRow& row) {
           {"peak_bytes", row.peak_bytes()}};
 }
 
+// Numbers are null where there is none.
+ordered_json Fields(const query::CounterRow& row) {
+  const auto number = [&row](double value) {
+    return row.count() == 0 ? ordered_json() : ordered_json(value);
+  };
+  return {
+      {"pid", row.pid()},           {"name", ValidUtf8(row.name())},    {"count", row.count()},
+      {"last", number(row.last())}, {"average", number(row.average())}, {"min", number(row.min())},
+      {"max", number(row.max())},   {"not_finite", row.not_finite()}};
+}
+
 ordered_json Fields(const query::Process& row) {
   ordered_json events = ordered_json::object();
   for (const query::KindCount& event : row.events()) events[event.kind()] = event.count();
@@ -188,6 +229,8 @@ const char* ViewName(query::View view) {
       return "streams";
     case query::MEMORY:
       return "memory";
+    case query::COUNTERS:
+      return "counters";
     case query::SPANS:
       return "spans";
     default:
@@ -206,6 +249,7 @@ absl::StatusOr<query::Table> ShownRows(const query::Table& table, const TextOpti
   Limit(options.row_limit, shown.mutable_calls());
   Limit(options.row_limit, shown.mutable_streams());
   Limit(options.row_limit, shown.mutable_memory());
+  Limit(options.row_limit, shown.mutable_counters());
   if (table.view() == query::PROCESSES) Limit(options.row_limit, shown.mutable_processes());
   return shown;
 }
@@ -224,6 +268,8 @@ std::vector<ordered_json> RowFields(const query::Table& table) {
       return AllFields(table.streams());
     case query::MEMORY:
       return AllFields(table.memory());
+    case query::COUNTERS:
+      return AllFields(table.counters());
     default: {
       std::vector<ordered_json> fields;
       for (const auto& row : table.operations()) {
@@ -243,6 +289,7 @@ std::vector<std::string> FieldNames(query::View view) {
   one.add_calls();
   one.add_streams();
   one.add_memory();
+  one.add_counters();
   one.add_processes();
   std::vector<ordered_json> rows = RowFields(one);
   std::vector<std::string> names;

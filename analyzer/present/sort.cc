@@ -153,6 +153,18 @@ std::vector<SortKey<query::Process>> ProcessKeys() {
   };
 }
 
+std::vector<SortKey<query::CounterRow>> CounterKeys() {
+  using Row = query::CounterRow;
+  return {
+      SmallestFirst<Row>({"name"}, [](const Row& row) -> const std::string& { return row.name(); }),
+      LargestFirst<Row>({"count"}, [](const Row& row) { return row.count(); }),
+      LargestFirst<Row>({"last"}, [](const Row& row) { return row.last(); }),
+      LargestFirst<Row>({"average"}, [](const Row& row) { return row.average(); }),
+      LargestFirst<Row>({"min"}, [](const Row& row) { return row.min(); }),
+      LargestFirst<Row>({"max"}, [](const Row& row) { return row.max(); }),
+  };
+}
+
 // Other kinds of device are asked for like this one.
 std::string WithCudaNamed(std::string_view asked) {
   std::string key(asked);
@@ -195,6 +207,8 @@ absl::Status SortRows(std::string_view key, query::Table* table) {
       return Sort(key, StreamKeys(), table->mutable_streams());
     case query::MEMORY:
       return Sort(key, MemoryKeys(), table->mutable_memory());
+    case query::COUNTERS:
+      return Sort(key, CounterKeys(), table->mutable_counters());
     case query::PROCESSES:
       return Sort(key, ProcessKeys(), table->mutable_processes());
     case query::SPANS:

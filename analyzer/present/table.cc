@@ -31,6 +31,31 @@ void AddHeader(const TextOptions& options, TextTable* text) {
   if (!options.header.empty()) text->AddHeader(ValidUtf8(options.header));
 }
 
+std::string NumberText(double value) { return absl::StrFormat("%.10g", value); }
+
+// "Message size [bytes]=4096, Reduction operation=Sum"
+std::string ValuesText(const google::protobuf::RepeatedPtrField<query::Value>& values) {
+  std::string text;
+  for (const query::Value& value : values) {
+    if (!text.empty()) text += ", ";
+    absl::StrAppend(&text, ValidUtf8(value.name()), "=");
+    switch (value.value_case()) {
+      case query::Value::kSignedNumber:
+        absl::StrAppend(&text, value.signed_number());
+        break;
+      case query::Value::kUnsignedNumber:
+        absl::StrAppend(&text, value.unsigned_number());
+        break;
+      case query::Value::kRealNumber:
+        text += NumberText(value.real_number());
+        break;
+      default:
+        text += ValidUtf8(value.text());
+    }
+  }
+  return text;
+}
+
 // Of OPERATIONS and SPANS. `shown` holds the rows, `all` the totals.
 std::string OperationsText(const query::Table& shown, const TextOptions& options) {
   const auto& rows = shown.operations();
@@ -43,6 +68,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
   bool has_bytes = any([](const Row& row) { return row.output_bytes() != 0; });
   bool has_shapes = any([](const Row& row) { return row.input_shapes_size() > 0; });
   bool has_flops = options.with_flops && any([](const Row& row) { return row.flops() > 0; });
+  bool has_values = any([](const Row& row) { return row.values_size() > 0; });
   bool has_stack = any([](const Row& row) { return row.stack_size() > 0; });
 
   std::string device =
@@ -79,6 +105,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
     flops_unit = FlopsUnitFor(static_cast<double>(smallest));
     text.AddColumn(absl::StrCat("Total ", flops_unit.prefix, "FLOPs"));
   }
+  if (has_values) text.AddLeftColumn("Values", options.max_shapes_width, TextTable::Cut::kEnd);
   if (has_stack) {
     text.AddLeftColumn("Source Location", options.max_source_width, TextTable::Cut::kFront);
   }
@@ -116,6 +143,7 @@ std::string OperationsText(const query::Table& shown, const TextOptions& options
       cells.push_back(row.flops() > 0 ? absl::StrFormat("%.3f", row.flops() / flops_unit.size)
                                       : "--");
     }
+    if (has_values) cells.push_back(ValuesText(row.values()));
     if (has_stack) cells.push_back(row.stack_size() > 0 ? ValidUtf8(row.stack(0)) : "");
     size_t columns = cells.size();
     text.AddRow(std::move(cells));
@@ -295,6 +323,25 @@ std::string MemoryText(const query::Table& shown, const TextOptions& options) {
   return text.Text();
 }
 
+std::string CountersText(const query::Table& shown, const TextOptions& options) {
+  TextTable text;
+  AddHeader(options, &text);
+  text.AddColumn("Process");
+  text.AddLeftColumn("Name", options.max_name_width);
+  for (const char* title : {"# of Values", "Last", "Average", "Min", "Max", "Not finite"}) {
+    text.AddColumn(title);
+  }
+  for (const query::CounterRow& row : shown.counters()) {
+    const auto number = [&row](double value) {
+      return row.count() == 0 ? std::string("--") : NumberText(value);
+    };
+    text.AddRow({absl::StrCat(row.pid()), ValidUtf8(row.name()), absl::StrCat(row.count()),
+                 number(row.last()), number(row.average()), number(row.min()), number(row.max()),
+                 absl::StrCat(row.not_finite())});
+  }
+  return text.Text();
+}
+
 std::string ProcessesText(const query::Table& shown, const TextOptions& options) {
   TextTable text;
   AddHeader(options, &text);
@@ -345,6 +392,8 @@ absl::StatusOr<std::string> FormatTable(const query::Table& table, const TextOpt
       return StreamsText(*shown, options);
     case query::MEMORY:
       return MemoryText(*shown, options);
+    case query::COUNTERS:
+      return CountersText(*shown, options);
     case query::PROCESSES:
       return ProcessesText(*shown, options);
     default:

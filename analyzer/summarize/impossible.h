@@ -23,6 +23,7 @@ enum class Impossibility {
 class ImpossibleRecords {
  public:
   void AddSpan(Impossibility what) { ++counts_[static_cast<size_t>(what)][wire::OPERATION]; }
+  void AddCounter(Impossibility what) { ++counts_[static_cast<size_t>(what)][wire::COUNTER]; }
   void AddActivity(Impossibility what, ActivityKind kind);
   // What was taken for impossible and is not.
   void RemoveActivity(Impossibility what, ActivityKind kind);

@@ -36,6 +36,7 @@ Bounds MostStarts(const WholeRecording& recording) {
   for (const DeviceActivity& activity : recording.activities) {
     if (HasTime(activity)) starts.push_back(activity.start_ns);
   }
+  for (const CounterValue& counter : recording.counters) starts.push_back(counter.time_ns);
   std::sort(starts.begin(), starts.end());
   size_t most = 0;
   Bounds bounds;
@@ -63,6 +64,10 @@ RecordingExtent ExtentOf(const WholeRecording& recording) {
     if (!HasTime(activity)) continue;
     starts.Add(activity.start_ns);
     ends.Add(activity.end_ns);
+  }
+  for (const CounterValue& counter : recording.counters) {
+    starts.Add(counter.time_ns);
+    ends.Add(counter.time_ns);
   }
   if (starts.first_ns > starts.last_ns) return {recording.base_ns, recording.base_ns, true};
   const int64_t latest_end_ns = Plus(starts.last_ns, kYearNs);

@@ -7,10 +7,12 @@
 
 #include "analyzer/correlate/launch_join.h"
 #include "analyzer/summarize/captured_work.h"
+#include "analyzer/summarize/counter_sums.h"
 #include "analyzer/summarize/device_sums.h"
 #include "analyzer/summarize/groups.h"
 #include "analyzer/summarize/launch_sums.h"
 #include "analyzer/summarize/memory_sums.h"
+#include "analyzer/summarize/span_details.h"
 #include "analyzer/summarize/span_sums.h"
 #include "analyzer/summarize/summary.h"
 #include "analyzer/summarize/unconfirmed_work.h"
@@ -33,6 +35,8 @@ struct Summary::State {
   int64_t latest_ns = INT64_MAX;
   ImpossibleRecords impossible;
   SpanSums spans;
+  SpanDetails details;
+  Groups<StringId, CounterSums> counters;
   LaunchJoin launches;
   Groups<NameAndKind, CallGroup> calls;
   // By the kernel's name, of all records: it does not matter here when they ran.

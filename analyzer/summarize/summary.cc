@@ -18,6 +18,8 @@ Summary::State::State(const StringTable* strings, const SummaryLimits& limits)
     : strings(strings),
       limits(limits),
       spans(limits.spans, limits.groups),
+      details(limits.span_details),
+      counters(limits.groups),
       launches(limits.correlations),
       calls(limits.groups),
       kernel_launches(limits.groups),
@@ -131,8 +133,19 @@ void Summary::AddSpan(const Span& span) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);
     return;
   }
+  state_->details.AddTypes(span.id, span.dtypes);
   if (!state_->spans.Add(span)) state_->impossible.AddSpan(Impossibility::kEndsBeforeStart);
   if (span.given_device_ns >= 0) state_->given_device_time = true;
+}
+
+void Summary::AddSpanValue(const SpanValue& value) { state_->details.AddValue(value); }
+
+void Summary::AddCounter(const CounterValue& counter) {
+  if (!state_->IsInside(counter.time_ns, counter.time_ns)) {
+    state_->impossible.AddCounter(Impossibility::kOutsideRecording);
+    return;
+  }
+  state_->counters.At(counter.name).Add(counter);
 }
 
 bool Summary::HasSpan(uint64_t id) const { return state_->spans.Has(id); }
@@ -209,6 +222,8 @@ LateRecords Summary::late() const {
           .operation_let_go = state_->spans.too_late()};
 }
 
+uint64_t Summary::details_let_go() const { return state_->details.let_go(); }
+
 uint64_t Summary::unattributed_count() const {
   return state_->device_records - state_->spans.attributed_records();
 }
@@ -222,7 +237,8 @@ size_t Summary::memory_bytes() const {
          state_->calls.memory_bytes() + state_->device.memory_bytes() +
          state_->unconfirmed.memory_bytes() + state_->stream_waits.memory_bytes() +
          state_->kernel_launches.memory_bytes() + state_->memory.memory_bytes() +
-         state_->captured.memory_bytes();
+         state_->captured.memory_bytes() + state_->details.memory_bytes() +
+         state_->counters.memory_bytes();
 }
 
 }  // namespace tp

@@ -37,6 +37,7 @@ struct SummaryLimits {
   size_t unconfirmed = 1 << 16;
   size_t allocations = 1 << 20;  // That are live at a time.
   size_t graph_nodes = 1 << 17;
+  size_t span_details = 1 << 18;  // Spans with types of inputs or values.
 };
 
 // Device work that is in the sums without its operation, and why.
@@ -79,6 +80,9 @@ class Summary {
 
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
   void AddSpan(const Span& span);
+  // What a span carries; before the span or after it.
+  void AddSpanValue(const SpanValue& value);
+  void AddCounter(const CounterValue& counter);
   // Whether a span with this id was added, and is still kept.
   bool HasSpan(uint64_t id) const;
   // Ends a span that was added open; one that is not known yet ends when it is added.
@@ -99,6 +103,8 @@ class Summary {
   // Of each kind, how many records were kept out of the sums, and why.
   const ImpossibleRecords& impossible() const;
   LateRecords late() const;
+  // Spans whose types of inputs and values were let go.
+  uint64_t details_let_go() const;
   // Device work that belongs to no operation.
   uint64_t unattributed_count() const;
   int64_t unattributed_ns() const;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <string>
 #include <string_view>
@@ -114,6 +115,9 @@ class Tabulation {
         break;
       case query::SPANS:
         AddSpans();
+        break;
+      case query::COUNTERS:
+        AddCounters();
         break;
       default:
         break;
@@ -252,10 +256,56 @@ class Tabulation {
     row->set_first_seen(sums.first_seen);
   }
 
+  static void AddDetails(const SpanDetails::Details& details, const StringTable& strings,
+                         query::OperationRow* row) {
+    if (details.dtypes != 0) ParseTypes(strings.Text(details.dtypes), row->mutable_input_types());
+    for (const SpanValue& value : details.values) {
+      query::Value* told = row->add_values();
+      told->set_name(ValidUtf8(strings.Text(value.name)));
+      switch (value.type) {
+        case ValueType::kSigned:
+          told->set_signed_number(static_cast<int64_t>(value.bits));
+          break;
+        case ValueType::kUnsigned:
+          told->set_unsigned_number(value.bits);
+          break;
+        case ValueType::kReal:
+          told->set_real_number(std::bit_cast<double>(value.bits));
+          break;
+        case ValueType::kText:
+          told->set_text(ValidUtf8(strings.Text(static_cast<StringId>(value.bits))));
+          break;
+      }
+    }
+  }
+
+  void AddCounters() {
+    for (const State* state : states_) {
+      bool is_other = true;  // The first entry.
+      for (const auto& [name, sums] : state->counters.entries()) {
+        if (is_other) CountOther(sums.count + sums.not_finite);
+        if (sums.count + sums.not_finite > 0) {
+          query::CounterRow* row = table_.add_counters();
+          row->set_pid(state->pid);
+          row->set_name(is_other ? std::string(kOther) : ValidUtf8(state->strings->Text(name)));
+          row->set_count(sums.count);
+          row->set_not_finite(sums.not_finite);
+          if (sums.count > 0) {
+            row->set_last(sums.last);
+            row->set_average(sums.sum / static_cast<double>(sums.count));
+            row->set_min(sums.min);
+            row->set_max(sums.max);
+          }
+        }
+        is_other = false;
+      }
+    }
+  }
+
   void AddSpans() {
     uint64_t before = 0;
     int64_t self_cpu_ns = 0, self_device_ns = 0;
-    for (const State* state : states_) {
+    for (State* state : states_) {
       const SpanSums& spans = state->spans;
       for (const auto& [span, is_open, duration_ns, self_ns] : spans.Kept(NowOf(*state))) {
         SpanNumbers numbers = spans.Numbers(span);
@@ -287,6 +337,9 @@ class Tabulation {
         row->set_open(is_open);
         row->set_start_ns(spans.nesting().start_ns(span));
         row->set_thread_id(spans.nesting().thread(span));
+        if (const auto* details = state->details.Find(spans.nesting().id(span))) {
+          AddDetails(*details, *state->strings, row);
+        }
         row->set_first_seen(before + spans.Sequence(span));
       }
       before += spans.added();

@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "analyzer/present/utf8.h"
+#include "nlohmann/json.hpp"
+
 namespace tp {
 
 void ParseShapes(std::string_view text, google::protobuf::RepeatedPtrField<query::Shape>* shapes) {
@@ -27,6 +30,14 @@ void ParseShapes(std::string_view text, google::protobuf::RepeatedPtrField<query
       return;
     }
     text.remove_prefix(1);
+  }
+}
+
+void ParseTypes(std::string_view text, google::protobuf::RepeatedPtrField<std::string>* types) {
+  const auto list = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!list.is_array()) return;
+  for (const auto& type : list) {
+    types->Add(type.is_string() ? ValidUtf8(type.get_ref<const std::string&>()) : std::string());
   }
 }
 

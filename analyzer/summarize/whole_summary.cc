@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "analyzer/present/notes.h"
 #include "analyzer/summarize/recording_extent.h"
 #include "analyzer/wire/event_kind.h"
@@ -18,6 +19,7 @@ namespace {
 SummaryLimits NoLimits() {
   SummaryLimits limits;
   limits.spans = limits.correlations = limits.groups = limits.intervals = size_t{1} << 28;
+  limits.span_details = size_t{1} << 28;
   limits.unconfirmed = 0;
   return limits;
 }
@@ -68,6 +70,17 @@ void SetExtent(const RecordingExtent& extent, Summary* summary) {
 template <typename SummaryOf>
 void AddRecords(const WholeRecording& recording, SummaryOf summary_of) {
   for (const Span& span : recording.spans) summary_of(span.thread).AddSpan(span);
+  if (!recording.span_values.empty()) {
+    absl::flat_hash_map<uint64_t, int64_t> threads;
+    for (const Span& span : recording.spans) threads.emplace(span.id, span.thread);
+    for (const SpanValue& value : recording.span_values) {
+      const auto thread = threads.find(value.span);
+      if (thread != threads.end()) summary_of(thread->second).AddSpanValue(value);
+    }
+  }
+  for (const CounterValue& counter : recording.counters) {
+    summary_of(counter.thread).AddCounter(counter);
+  }
   for (const DeviceActivity& activity : recording.activities) {
     if (IsHostCall(activity.kind)) summary_of(activity.thread).AddActivity(activity);
   }
@@ -97,6 +110,9 @@ std::map<int64_t, EventCounts> CountEvents(const WholeRecording& recording, Proc
   std::map<int64_t, EventCounts> counts;
   for (const auto& [pid, name] : processes->names()) counts[pid] = {};
   for (const Span& span : recording.spans) ++counts[processes->Of(span.thread)][wire::OPERATION];
+  for (const CounterValue& counter : recording.counters) {
+    ++counts[processes->Of(counter.thread)][wire::COUNTER];
+  }
   for (const DeviceActivity& activity : recording.activities) {
     ++counts[processes->Of(activity.thread)][EventKindOf(activity.kind)];
   }

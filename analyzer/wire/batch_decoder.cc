@@ -90,7 +90,31 @@ absl::Status CheckOperations(std::string_view events, const wire::OperationColum
       .Names("shapes_id", columns.shapes_id())
       .Length("sequence_number", columns.sequence_number())
       .Names("stack_id", columns.stack_id())
+      .Names("dtypes_id", columns.dtypes_id())
+      .Length("flops", columns.flops())
+      .Length("output_bytes", columns.output_bytes())
       .status();
+}
+
+absl::Status CheckOperationValues(const wire::OperationValueColumns& columns, uint64_t names) {
+  const absl::Status status = Check("operation_values", columns.operation_delta_size(), names)
+                                  .Ids("operation_delta", columns.operation_delta())
+                                  .Names("name_id", columns.name_id())
+                                  .Length("type", columns.type())
+                                  .Length("bits", columns.bits())
+                                  .status();
+  if (!status.ok()) return status;
+  const Column<int> type(columns.type());
+  const Column<uint64_t> bits(columns.bits());
+  for (int row = 0; row < columns.operation_delta_size(); ++row) {
+    const auto place = static_cast<size_t>(row);
+    if (type[place] == wire::TEXT && bits[place] >= names) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("operation_values: the column bits has the name ", bits[place],
+                       ", which was never sent"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckLaunchConfigurations(const wire::LaunchConfigurationColumns& columns) {
@@ -208,6 +232,12 @@ absl::Status CheckBatch(const wire::Batch& batch, const NameTable& names) {
        {CheckOperations("operations", batch.operations(), known),
         CheckOperations("opened", batch.opened(), known),
         CheckOperations("reopened", batch.reopened(), known),
+        CheckOperationValues(batch.operation_values(), known),
+        Check("counters", batch.counters().time_delta_ns_size(), known)
+            .Names("name_id", batch.counters().name_id())
+            .Length("bits", batch.counters().bits())
+            .Length("thread_id", batch.counters().thread_id())
+            .status(),
         Check("closed", batch.closed().id_delta_size(), known)
             .Ids("id_delta", batch.closed().id_delta())
             .Length("end_delta_ns", batch.closed().end_delta_ns())
@@ -252,6 +282,7 @@ EventCounts CountEvents(const wire::Batch& batch) {
   counts[wire::MEMORY] = rows(batch.memory().time_delta_ns());
   counts[wire::OVERHEAD] = rows(batch.overheads().start_delta_ns());
   counts[wire::COMPILATION] = rows(batch.compilations().start_delta_ns());
+  counts[wire::COUNTER] = rows(batch.counters().time_delta_ns());
   counts[wire::GRAPH_NODE] = rows(batch.graph_nodes().node_delta());
   return counts;
 }

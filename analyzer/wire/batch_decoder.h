@@ -1,6 +1,6 @@
 // From the columns of a wire::Batch to the plain records of a recording, handed to a sink row by
-// row: a Summary, or anything that has its AddSpan, CloseSpan, AddActivity, AddLaunchOperation,
-// AddMemory and AddGraphNode.
+// row: a Summary, or anything that has its AddSpan, AddSpanValue, CloseSpan, AddActivity,
+// AddLaunchOperation, AddMemory, AddGraphNode and AddCounter.
 // Nothing is allocated per event.
 //
 //   absl::StatusOr<EventCounts> counts = DecodeBatch(batch, &names, clock, summary);
@@ -12,6 +12,7 @@
 #define ANALYZER_WIRE_BATCH_DECODER_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -86,6 +87,9 @@ void Operations(const wire::OperationColumns& columns, bool open, NameTable& nam
   const Column<int> form(columns.form());
   const Column<uint32_t> shapes(columns.shapes_id());
   const Column<uint32_t> stack(columns.stack_id());
+  const Column<uint32_t> dtypes(columns.dtypes_id());
+  const Column<int64_t> flops(columns.flops());
+  const Column<int64_t> output_bytes(columns.output_bytes());
   const auto rows = static_cast<size_t>(columns.start_delta_ns_size());
   for (size_t row = 0; row < rows; ++row) {
     Span span;
@@ -98,7 +102,47 @@ void Operations(const wire::OperationColumns& columns, bool open, NameTable& nam
     span.asynchronous = form[row] != wire::PUSH_POP;
     span.shapes = names.Name(shapes[row]);
     span.stack = names.Stack(stack[row]);
+    span.dtypes = names.Name(dtypes[row]);
+    span.flops = flops[row];
+    span.output_bytes = output_bytes[row];
     sink.AddSpan(span);
+  }
+}
+
+template <typename Sink>
+void OperationValues(const wire::OperationValueColumns& columns, const NameTable& names,
+                     Sink& sink) {
+  RunningSum operation(columns.operation_delta());
+  const Column<uint32_t> name(columns.name_id());
+  const Column<int> type(columns.type());
+  const Column<uint64_t> bits(columns.bits());
+  const auto rows = static_cast<size_t>(columns.operation_delta_size());
+  for (size_t row = 0; row < rows; ++row) {
+    SpanValue value;
+    value.span = operation.Next(row);
+    value.name = names.Name(name[row]);
+    value.bits = bits[row];
+    if (type[row] < wire::SIGNED || type[row] > wire::TEXT) continue;  // Of a newer collector.
+    value.type = static_cast<ValueType>(type[row]);
+    if (value.type == ValueType::kText) value.bits = names.Name(static_cast<uint32_t>(bits[row]));
+    sink.AddSpanValue(value);
+  }
+}
+
+template <typename Sink>
+void Counters(const wire::CounterColumns& columns, const NameTable& names, Sink& sink) {
+  RunningSum time(columns.time_delta_ns());
+  const Column<uint32_t> name(columns.name_id());
+  const Column<uint64_t> bits(columns.bits());
+  const Column<uint32_t> thread(columns.thread_id());
+  const auto rows = static_cast<size_t>(columns.time_delta_ns_size());
+  for (size_t row = 0; row < rows; ++row) {
+    CounterValue counter;
+    counter.time_ns = static_cast<int64_t>(time.Next(row));
+    counter.thread = thread[row];
+    counter.name = names.Name(name[row]);
+    counter.value = std::bit_cast<double>(bits[row]);
+    sink.AddCounter(counter);
   }
 }
 
@@ -289,6 +333,7 @@ absl::StatusOr<EventCounts> DecodeBatch(const wire::Batch& batch, NameTable* nam
   decoding::Operations(batch.opened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.reopened(), /*open=*/true, *names, sink);
   decoding::Operations(batch.operations(), /*open=*/false, *names, sink);
+  decoding::OperationValues(batch.operation_values(), *names, sink);
   decoding::LaunchOperations(batch.launch_operations(), sink);
   decoding::GraphNodes(batch.graph_nodes(), sink);
   decoding::Calls(batch.runtime_calls(), ActivityKind::kRuntimeCall, *names, clock, sink);
@@ -301,6 +346,7 @@ absl::StatusOr<EventCounts> DecodeBatch(const wire::Batch& batch, NameTable* nam
   decoding::Memory(batch.memory(), clock, sink);
   decoding::Calls(batch.overheads(), ActivityKind::kOverhead, *names, clock, sink);
   decoding::Calls(batch.compilations(), ActivityKind::kCompilation, *names, clock, sink);
+  decoding::Counters(batch.counters(), *names, sink);
   decoding::Closed(batch.closed(), sink);
   return CountEvents(batch);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,8 +19,12 @@ struct Kept {
   std::vector<std::pair<StringId, KernelLaunch>> kernel_launches;
   std::vector<MemoryChange> memory;
   std::vector<GraphNode> graph_nodes;
+  std::vector<SpanValue> values;
+  std::vector<CounterValue> counters;
 
   void AddSpan(const Span& span) { spans.push_back(span); }
+  void AddSpanValue(const SpanValue& value) { values.push_back(value); }
+  void AddCounter(const CounterValue& counter) { counters.push_back(counter); }
   void CloseSpan(uint64_t id, int64_t end_ns) { closed.emplace_back(id, end_ns); }
   void AddActivity(const DeviceActivity& activity) { activities.push_back(activity); }
   void AddLaunchOperation(uint64_t correlation, uint64_t operation) {
@@ -54,6 +59,61 @@ class BatchDecoder : public testing::Test {
   wire::Batch batch_;
   Kept kept_;
 };
+
+TEST_F(BatchDecoder, WhatRangesCarryComesWithThem) {
+  wire::OperationColumns* operations = batch_.mutable_operations();
+  operations->add_start_delta_ns(100);
+  operations->add_id_delta(5);
+  operations->add_name_id(1);
+  operations->add_dtypes_id(3);
+  operations->add_flops(1000);
+  operations->add_output_bytes(-4);
+  wire::OperationValueColumns* values = batch_.mutable_operation_values();
+  values->add_operation_delta(5);
+  values->add_operation_delta(0);
+  values->add_operation_delta(0);
+  values->add_name_id(2);
+  values->add_type(wire::SIGNED);
+  values->add_type(wire::TEXT);
+  values->add_type(static_cast<wire::ValueType>(77));
+  values->add_bits(static_cast<uint64_t>(int64_t{-1}));
+  values->add_bits(1);
+  values->add_bits(0);
+  wire::CounterColumns* counters = batch_.mutable_counters();
+  counters->add_time_delta_ns(70);
+  counters->add_name_id(2);
+  counters->add_bits(std::bit_cast<uint64_t>(0.5));
+  counters->add_thread_id(9);
+  const absl::StatusOr<EventCounts> counts = Decode();
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ((*counts)[wire::COUNTER], 1u);
+  ASSERT_EQ(kept_.spans.size(), 1u);
+  EXPECT_EQ(strings_.Text(kept_.spans[0].dtypes), "cudaLaunchKernel");
+  EXPECT_EQ(kept_.spans[0].flops, 1000);
+  EXPECT_EQ(kept_.spans[0].output_bytes, -4);
+  ASSERT_EQ(kept_.values.size(), 2u) << "a type of a newer collector is skipped";
+  EXPECT_EQ(kept_.values[0].span, 5u);
+  EXPECT_EQ(strings_.Text(kept_.values[0].name), "kernel");
+  EXPECT_EQ(static_cast<int64_t>(kept_.values[0].bits), -1);
+  EXPECT_EQ(strings_.Text(static_cast<StringId>(kept_.values[1].bits)), "mm");
+  ASSERT_EQ(kept_.counters.size(), 1u);
+  EXPECT_EQ(kept_.counters[0].value, 0.5);
+  EXPECT_EQ(kept_.counters[0].time_ns, 70);
+  EXPECT_EQ(kept_.counters[0].thread, 9);
+}
+
+TEST_F(BatchDecoder, ATextThatWasNeverSentIsAnError) {
+  wire::OperationValueColumns* values = batch_.mutable_operation_values();
+  values->add_operation_delta(5);
+  values->add_name_id(1);
+  values->add_type(wire::TEXT);
+  values->add_bits(uint64_t{1} << 32 | 1);
+  EXPECT_FALSE(Decode().ok());
+  values->set_bits(0, 4);
+  EXPECT_TRUE(Decode().ok());
+  values->set_operation_delta(0, 0);
+  EXPECT_FALSE(Decode().ok()) << "of no operation";
+}
 
 TEST_F(BatchDecoder, AKernelHasTheLaunchConfigurationThatItNames) {
   wire::LaunchConfigurationColumns* launches = batch_.mutable_launch_configurations();

@@ -60,6 +60,8 @@ std::string KindWord(int event_kind) {
       return "compilations";
     case wire::GRAPH_NODE:
       return "graph_nodes";
+    case wire::COUNTER:
+      return "counters";
     default:
       return absl::StrCat("events of unknown kind ", event_kind);
   }
@@ -76,7 +78,7 @@ void AddEvents(const EventCounts& counts, query::Process* process) {
     add(kind);
   }
   for (const int kind : {wire::GRAPH, wire::SYNCHRONIZATION, wire::MEMORY, wire::OVERHEAD,
-                         wire::COMPILATION, wire::GRAPH_NODE}) {
+                         wire::COMPILATION, wire::GRAPH_NODE, wire::COUNTER}) {
     if (counts[kind] > 0) add(kind);
   }
 }

@@ -185,6 +185,8 @@ const Stream& TrainingLoop() {
 
 struct Nowhere {
   void AddSpan(const Span& span) { benchmark::DoNotOptimize(span.id); }
+  void AddSpanValue(const SpanValue& value) { benchmark::DoNotOptimize(value.bits); }
+  void AddCounter(const CounterValue& counter) { benchmark::DoNotOptimize(counter.time_ns); }
   void CloseSpan(uint64_t id, int64_t) { benchmark::DoNotOptimize(id); }
   void AddActivity(const DeviceActivity& activity) { benchmark::DoNotOptimize(activity.end_ns); }
   void AddKernelLaunch(StringId kernel, const KernelLaunch&) { benchmark::DoNotOptimize(kernel); }

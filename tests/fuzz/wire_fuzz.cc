@@ -24,7 +24,8 @@ SessionLimits Limits() {
                     .intervals = 16,
                     .unconfirmed = 16,
                     .allocations = 16,
-                    .graph_nodes = 16};
+                    .graph_nodes = 16,
+                    .span_details = 16};
   return limits;
 }
 

@@ -51,6 +51,9 @@ std::string RowKey(const query::MemoryRow& row) {
   return absl::StrCat(row.pid(), kBetween, row.kind(), kBetween, row.from_pool(), kBetween,
                       row.device());
 }
+std::string RowKey(const query::CounterRow& row) {
+  return absl::StrCat(row.pid(), kBetween, row.name());
+}
 std::string RowKey(const query::Process& process) {
   return absl::StrCat(process.pid(), kBetween, process.connected_ns());
 }
@@ -63,6 +66,7 @@ double Grown(const query::CopyRow& row) { return static_cast<double>(row.bytes()
 double Grown(const query::CallRow& row) { return static_cast<double>(row.count()); }
 double Grown(const query::StreamRow& row) { return static_cast<double>(row.busy_ns()); }
 double Grown(const query::MemoryRow& row) { return static_cast<double>(row.allocated_bytes()); }
+double Grown(const query::CounterRow& row) { return static_cast<double>(row.count()); }
 double Grown(const query::Process& process) { return static_cast<double>(EventCount(process)); }
 
 // Calls `visit` with the rows of the table's view, whatever their type.
@@ -82,6 +86,8 @@ void VisitRows(Table& table, Visitor visit) {
         return choose(*table.mutable_streams());
       case query::MEMORY:
         return choose(*table.mutable_memory());
+      case query::COUNTERS:
+        return choose(*table.mutable_counters());
       case query::PROCESSES:
         return choose(*table.mutable_processes());
       default:
@@ -99,6 +105,8 @@ void VisitRows(Table& table, Visitor visit) {
         return choose(table.streams());
       case query::MEMORY:
         return choose(table.memory());
+      case query::COUNTERS:
+        return choose(table.counters());
       case query::PROCESSES:
         return choose(table.processes());
       default:

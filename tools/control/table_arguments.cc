@@ -75,7 +75,7 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
                                     query::API,        query::PROCESSES, query::STREAMS};
-  if (with_spans) views.insert(views.end(), {query::MEMORY, query::SPANS});
+  if (with_spans) views.insert(views.end(), {query::MEMORY, query::COUNTERS, query::SPANS});
   const std::string names =
       absl::StrJoin(views, ", ", [](std::string* out, query::View v) { *out += ViewName(v); });
   app->add_option_function<std::string>(
