@@ -13,9 +13,12 @@ namespace {
 // Graphs that are made again and again have numbers without end.
 constexpr size_t kMostGraphNames = 1 << 16;
 
-// The functions by which a program says what it does are no place in it.
-bool IsOfAnnotation(std::string_view function) {
-  return function.starts_with("nvtx") || function.starts_with("tpcollect_");
+// The functions by which a program says what it does are no place in it, and neither are those of
+// our libraries that say it for the program. `module` as the collector names it.
+bool IsOfAnnotation(std::string_view function, std::string_view module) {
+  const std::string_view path = module.substr(0, module.rfind('\n'));
+  return function.starts_with("nvtx") || function.starts_with("tpcollect_") ||
+         path.substr(path.rfind('/') + 1).starts_with("libtpcollect");
 }
 
 }  // namespace
@@ -67,9 +70,9 @@ StringId NameTable::Stack(uint32_t id) {
         !absl::SimpleHexAtoi(line.substr(plus + 1), &address) || module >= announced_) {
       break;
     }
-    std::string frame =
-        frame_namer_ != nullptr ? frame_namer_(strings_->Text(Name(module)), address) : line;
-    if (frames.empty() && IsOfAnnotation(frame)) continue;
+    const std::string_view module_name = strings_->Text(Name(module));
+    std::string frame = frame_namer_ != nullptr ? frame_namer_(module_name, address) : line;
+    if (frames.empty() && IsOfAnnotation(frame, module_name)) continue;
     frames.push_back(std::move(frame));
   }
   std::string text = JoinFrames(frames);
