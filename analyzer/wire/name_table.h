@@ -46,8 +46,8 @@ class NameTable {
   // Of an id that is known.
   StringId Name(uint32_t id) const { return id < names_.size() ? names_[id] : other_; }
   // Of an id that is known and a stack's: its frames as one text (model/frames.h). 0: none of them
-  // can be read. Functions of NVTX and tpcollect.h, which the program called to say where it is,
-  // are left out.
+  // can be read. Functions of NVTX, of tpcollect.h and of our own libraries, which are
+  // only there to say where the program is, are left out.
   StringId Stack(uint32_t id);
   // Without it frames are what the collector has sent.
   void SetFrameNamer(FrameNamer namer) { frame_namer_ = std::move(namer); }

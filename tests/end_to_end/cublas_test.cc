@@ -104,6 +104,14 @@ TEST_F(Cublas, EachCallIsAnOperationWithItsShapesAndFlops) {
   EXPECT_EQ((rows[{"cublasSgemm", "[[-1,7],[7,5]]"}]["flops"]), 0);
 }
 
+TEST_F(Cublas, ItsOwnFunctionsAreNoPlaceInTheProgram) {
+  Environment environment = With(collector_ + ":" + shim_);
+  environment.emplace_back("TP_STACKS", "16");
+  ASSERT_EQ(sandbox_.Run({program_}, environment).status, 0);
+  const Json row = RowsByName(sandbox_.Table({"--group-by-stack", "1"}))["cublasDgemm"];
+  EXPECT_EQ(row["stack"], Json::array({"(anonymous namespace)::Products::All()"}));
+}
+
 TEST_F(Cublas, WithoutTheOptionNothingIsToldOfCublas) {
   const Result run = sandbox_.Run({program_}, With(collector_));
   ASSERT_EQ(run.status, 0) << run.err;
