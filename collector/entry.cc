@@ -189,6 +189,10 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(void
 
 // collector/tpcollect.h's, from the first call of each module.
 __attribute__((visibility("default"))) const tpcollect_functions* tpcollect_get_functions(void) {
-  return tp::collect::BeginToListen() ? tp::collect::HeaderFunctions() : nullptr;
+  try {
+    return tp::collect::BeginToListen() ? tp::collect::HeaderFunctions() : nullptr;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 }

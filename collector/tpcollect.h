@@ -21,8 +21,8 @@
  * Linking: against nothing. The collector's functions are found where libtpcollect.so is preloaded
  * or linked, and where it comes later by dlopen (which then has to be told RTLD_GLOBAL): a program
  * that has not found them looks again, at most once in about a second. Without the library a call
- * reads a pointer and a clock register, some ns. glibc before 2.34 wants -ldl. What began before
- * the library came is not told. On other systems than Linux on x86-64 the calls do nothing.
+ * reads a pointer and a clock register, about 10 ns. glibc before 2.34 wants -ldl. What began
+ * before the library came is not told. On other systems than Linux on x86-64 the calls do nothing.
  *
  * Costs: with the collector, begin and end of a range take what nvtxRangePush and nvtxRangePop
  * take; no lock, no allocation and no system call after a thread's first call. Inputs cost some ns

@@ -1,6 +1,7 @@
 #include "analyzer/present/table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,7 +32,12 @@ void AddHeader(const TextOptions& options, TextTable* text) {
   if (!options.header.empty()) text->AddHeader(ValidUtf8(options.header));
 }
 
-std::string NumberText(double value) { return absl::StrFormat("%.10g", value); }
+// Whole numbers whole, others with ten digits.
+std::string NumberText(double value) {
+  constexpr double kLargestExact = 9007199254740992;  // 2^53
+  const bool is_whole = std::abs(value) <= kLargestExact && value == std::trunc(value);
+  return is_whole ? absl::StrFormat("%.0f", value) : absl::StrFormat("%.10g", value);
+}
 
 // "Message size [bytes]=4096, Reduction operation=Sum"
 std::string ValuesText(const google::protobuf::RepeatedPtrField<query::Value>& values) {

@@ -330,5 +330,52 @@ TEST(FormatTable, AllViewsHaveLinesOfOneWidth) {
   EXPECT_NE(text.find("Device 0: busy 0.250us of 1.000us (25.00%)\n"), text.npos);
 }
 
+TEST(FormatTable, CountersAreExactAndThoseWithoutANumberSaySo) {
+  query::Table table;
+  table.set_view(query::COUNTERS);
+  query::CounterRow* tokens = table.add_counters();
+  tokens->set_name("tokens");
+  tokens->set_count(1);
+  tokens->set_last(9007199254740991);
+  tokens->set_average(0.1);
+  query::CounterRow* none = table.add_counters();
+  none->set_name("none");
+  none->set_not_finite(3);
+  const std::string text = *FormatTable(table, {});
+  EXPECT_NE(text.find(" 9007199254740991 "), text.npos) << text;
+  EXPECT_NE(text.find(" 0.1 "), text.npos) << text;
+  EXPECT_NE(text.find(" -- "), text.npos) << text;
+  EXPECT_NE(FormatJson(table, {})->find(R"("last":null)"), std::string::npos);
+  TextOptions options;
+  options.sort_by = "last";
+  EXPECT_TRUE(FormatCsv(table, options).ok());
+}
+
+TEST(FormatTable, SpansShowWhatTheyCarry) {
+  query::Table table;
+  table.set_view(query::SPANS);
+  query::OperationRow* row = table.add_operations();
+  row->set_name("ncclAllReduce");
+  const auto value = [row](const char* name) {
+    query::Value* value = row->add_values();
+    value->set_name(name);
+    return value;
+  };
+  value("bytes")->set_unsigned_number(4194304);
+  value("root")->set_signed_number(-1);
+  value("ratio")->set_real_number(0.5);
+  value("reduction")->set_text("Sum");
+  row->add_input_types("float");
+  EXPECT_NE(FormatTable(table, {})->find("bytes=4194304, root=-1, ratio=0.5, reduction=Sum"),
+            std::string::npos);
+  const std::string json = *FormatJson(table, {});
+  EXPECT_NE(json.find(R"("values":{"bytes":4194304,"root":-1,"ratio":0.5,"reduction":"Sum"})"),
+            json.npos)
+      << json;
+  EXPECT_NE(json.find(R"("input_types":["float"])"), json.npos);
+  table.mutable_operations(0)->clear_values();
+  EXPECT_EQ(FormatTable(table, {})->find("Values"), std::string::npos) << "a column of nothing";
+}
+
 }  // namespace
 }  // namespace tp

@@ -11,10 +11,6 @@ namespace tp::collect {
 namespace {
 
 // Its ranges end apart from NVTX's. Never destroyed: threads use it until the process ends.
-const Domain& OwnDomain() {
-  static const auto* domain = new Domain("tpcollect");
-  return *domain;
-}
 const Domain* g_domain = nullptr;
 
 std::string_view NameOf(const char* name) {
@@ -121,8 +117,12 @@ constexpr tpcollect_functions kFunctions = {
 }  // namespace
 
 const tpcollect_functions* HeaderFunctions() {
-  g_domain = &OwnDomain();
-  return &kFunctions;
+  // Once, before anybody has the functions.
+  static const tpcollect_functions* const functions = [] {
+    g_domain = new Domain("tpcollect");
+    return &kFunctions;
+  }();
+  return functions;
 }
 
 }  // namespace tp::collect

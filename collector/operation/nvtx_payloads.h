@@ -29,7 +29,7 @@ uint32_t PutPayloads(const nvtx::PayloadData* payloads, size_t count, DetailsWri
 std::string_view MessageOf(const nvtx::PayloadData* payloads, size_t count);
 
 // A payload of a registered layout or a predefined type. False if nothing is known of it. Views are
-// good until something is registered.
+// good as long as the payload.
 bool ReadAnyPayload(const Domain* domain, uint64_t schema, std::string_view payload,
                     std::vector<PayloadValue>* values);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <unordered_map>
 
@@ -27,7 +26,7 @@ struct HashOfKey {
 };
 
 // Null where two differing ones have one number.
-using Layouts = std::unordered_map<Key, std::unique_ptr<const PayloadLayout>, HashOfKey>;
+using Layouts = std::unordered_map<Key, const PayloadLayout*, HashOfKey>;
 using Categories = std::unordered_map<Key, std::string, HashOfKey>;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,7 +61,7 @@ size_t BytesOf(const PayloadLayout& layout) {
 
 const PayloadLayout* Find(const Domain* domain, uint64_t number) {
   const auto found = AllLayouts().find({domain, number});
-  return found == AllLayouts().end() ? nullptr : found->second.get();
+  return found == AllLayouts().end() ? nullptr : found->second;
 }
 
 uint64_t Extended(std::string_view bytes, bool is_signed) {
@@ -151,7 +150,9 @@ uint64_t RegisterLayout(const Domain* domain, uint64_t number, PayloadLayout lay
     }
     if (number == 0) number = g_next_number++;
     const size_t bytes = BytesOf(layout);
-    layouts[{domain, number}] = std::make_unique<const PayloadLayout>(std::move(layout));
+    const PayloadLayout*& place = layouts[{domain, number}];
+    // Never destroyed: the collector thread may be reading by it.
+    place = new PayloadLayout(std::move(layout));
     g_bytes += bytes;
     return number;
   } catch (const std::bad_alloc&) {

@@ -72,8 +72,8 @@ struct PayloadValue {
 // The bits of a number (no kText, no kLayout) of 1, 2, 4 or 8 bytes, a real one of 4 or 8.
 uint64_t NumberOf(EntryType type, std::string_view bytes);
 
-// The values of a payload; false if its layout is not known, or another. Views are good until
-// something is registered.
+// The values of a payload; false if its layout is not known, or another. Views are good as long as
+// the payload.
 bool ReadPayload(const Domain* domain, uint64_t layout, std::string_view payload,
                  std::vector<PayloadValue>* values);
 

@@ -54,8 +54,8 @@ class OperationBuffer {
 
   // Writer. Appends an event that is no end, with its text and details, if, after it,
   // `ends_to_come` end events have room as well; else false.
-  bool Begin(const OperationEvent& event, std::string_view text, uint32_t ends_to_come,
-             std::string_view details = {}) {
+  [[gnu::always_inline]] bool Begin(const OperationEvent& event, std::string_view text,
+                                    uint32_t ends_to_come, std::string_view details = {}) {
     uint32_t bytes = (sizeof(OperationEvent) + text.size() + details.size() + 7) & ~7u;
     // Either kind of record may have to leave bytes unused before the ring's end.
     uint64_t wanted = 2 * uint64_t{bytes} + (uint64_t{ends_to_come} + 2) * kEndEventBytes;
@@ -66,7 +66,7 @@ class OperationBuffer {
     record.text_bytes = static_cast<uint16_t>(text.size());
     memcpy(place, &record, sizeof(record));
     memcpy(place + sizeof(record), text.data(), text.size());
-    if (!details.empty()) {
+    if (__builtin_expect(!details.empty(), 0)) {
       memcpy(place + sizeof(record) + text.size(), details.data(), details.size());
     }
     Publish(bytes);

@@ -156,6 +156,20 @@ TEST_F(Operations, NcclsRangesTellTheSizeOfTheirMessages) {
   EXPECT_EQ(sandbox_.NotesOf(pid), "");
 }
 
+// The library itself, not only what it does by our own account.
+TEST_F(Operations, NcclsOwnLibraryIsReadRight) {
+  const pid_t pid = Run({Sandbox::Built("tests/programs/nccl_calls")}, sandbox_.Traced());
+  if (skipped_) GTEST_SKIP() << "there is no NCCL here (TP_TEST_NCCL may name it)";
+  const Json spans = View(pid, "spans");
+  const std::vector<Json> reductions = Named(spans, "ncclAllReduce");
+  ASSERT_EQ(reductions.size(), 2u) << spans;
+  EXPECT_EQ(reductions[0]["values"]["Message size [bytes]"], 4 * 1000);
+  EXPECT_EQ(reductions[0]["values"]["Reduction operation"], "Sum");
+  EXPECT_EQ(reductions[1]["values"]["Message size [bytes]"], 8 * 2000);
+  EXPECT_EQ(reductions[1]["values"]["Reduction operation"], "Max");
+  EXPECT_EQ(Named(spans, "ncclBroadcast").at(0)["values"]["Root"], 3);
+}
+
 TEST_F(Operations, CategoriesAndPayloadsOfNvtxArriveWithTheirRanges) {
   const pid_t pid = Run({Sandbox::Built("tests/programs/nvtx_forms")}, sandbox_.Traced());
   const Json spans = View(pid, "spans");

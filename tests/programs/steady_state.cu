@@ -7,7 +7,8 @@
 //                     over 2.5 s after 1.5 s of the same
 //
 // A step has a push/pop range around a kernel, one in a domain of its own with a registered name
-// around a fill, and a start/end range.
+// around a fill, a start/end range, a range with category and payload, and what
+// collector/tpcollect.h has: an operation with inputs, a span and a counter.
 
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/tpcollect.h"
 #include "tests/programs/counted_calls.h"
 
 __global__ void step(int* data) { data[threadIdx.x] += 1; }
@@ -38,6 +40,13 @@ class Program {
     name_.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
     name_.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
     name_.message.registered = nvtxDomainRegisterStringA(domain_, "registered");
+    with_payload_ = name_;
+    with_payload_.category = 3;
+    with_payload_.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
+    with_payload_.payload.dValue = 0.5;
+    operation_.inputs = &input_;
+    operation_.input_count = 1;
+    operation_.flops = 1000;
   }
   void Step() {
     nvtxRangePushA("aten::addmm, seq = 1234, op_id = 5678");
@@ -47,6 +56,12 @@ class Program {
     cudaMemsetAsync(data_, 0, 128);
     nvtxDomainRangePop(domain_);
     nvtxRangeEnd(nvtxRangeStartA("asynchronous"));
+    nvtxDomainRangePushEx(domain_, &with_payload_);
+    nvtxDomainRangePop(domain_);
+    tpcollect_begin_operation(&operation_);
+    tpcollect_counter("step", static_cast<double>(steps_));
+    tpcollect_end();
+    tpcollect_stop(tpcollect_start(&operation_));
     ++steps_;
   }
   // With pauses, in which the collector's thread reads, as a program has that does work.
@@ -66,6 +81,10 @@ class Program {
  private:
   int* data_ = nullptr;
   nvtxDomainHandle_t domain_;
+  nvtxEventAttributes_t with_payload_ = {};
+  const int64_t sizes_[2] = {128, 64};
+  const tpcollect_tensor input_ = {sizes_, "float", 2, 0};
+  tpcollect_operation operation_ = TPCOLLECT_OPERATION_INIT("operation");
   nvtxEventAttributes_t name_ = {};
   long steps_ = 0;
 };
