@@ -93,6 +93,9 @@ void ThreadOperations::CountWithoutRoom() {
 
 bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain* domain,
                               const RangeText& text) {
+  uint32_t ends = recorded_depth_ + (type == OperationEventType::kPush ? 1 : 0);
+  // Before its time begins.
+  if (__builtin_expect(walker_ != nullptr, 0)) RecordStack(id, ends);
   OperationEvent event = {};
   event.type = type;
   event.id = id;
@@ -100,8 +103,6 @@ bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain
   event.domain = domain;
   event.text = text.registered;
   event.details = text.form;
-  uint32_t ends = recorded_depth_ + (type == OperationEventType::kPush ? 1 : 0);
-  if (__builtin_expect(walker_ != nullptr, 0)) RecordStack(id, ends);
   if (buffer_.Begin(event, text.text, ends, text.details)) {
     WakeIfHalfFull();
     return true;
