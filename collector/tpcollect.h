@@ -121,8 +121,8 @@ __attribute__((noinline, cold, unused)) static const tpcollect_functions* tpcoll
   const tpcollect_functions* functions;
   /* A linker may have settled on null for the weak symbol, or the library came later. */
   if (get == NULL) {
-    void* found = dlsym((void*)0 /* RTLD_DEFAULT */, "tpcollect_get_functions");
-    get = __extension__(const tpcollect_functions* (*)(void)) found;
+    void* found = dlsym(NULL /* RTLD_DEFAULT */, "tpcollect_get_functions");
+    __builtin_memcpy(&get, &found, sizeof(get));
   }
   functions = get == NULL ? NULL : get();
   if (functions != NULL) {
@@ -139,7 +139,7 @@ TPCOLLECT_INLINE const tpcollect_functions* tpcollect_find(void) {
   ticks = __builtin_ia32_rdtsc();
   next = __atomic_load_n(&tpcollect_state_here.next_look, __ATOMIC_RELAXED);
   if (__builtin_expect(ticks < next, 1)) return NULL;
-  __atomic_store_n(&tpcollect_state_here.next_look, ticks + ((uint64_t)1 << 31), __ATOMIC_RELAXED);
+  __atomic_store_n(&tpcollect_state_here.next_look, ticks + 2147483648u, __ATOMIC_RELAXED);
   return tpcollect_look();
 }
 #else
