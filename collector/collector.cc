@@ -56,12 +56,13 @@ constexpr int kClockTries = 10;
 
 }  // namespace
 
-MemoryLimits DivideMemory(size_t limit_bytes) {
+MemoryLimits DivideMemory(size_t limit_bytes, bool with_stacks) {
   size_t part = limit_bytes / 32;
   // The last two are for the batch that is being made and the one that is being written.
   return {.activity_buffers = 8 * part,
-          .operation_buffers = 9 * part,
+          .operation_buffers = (with_stacks ? 8 : 9) * part,
           .open_operations = 2 * part,
+          .stacks = with_stacks ? part : 0,
           .batches = 7 * part,
           .strings = 5 * part / 2,
           .descriptions = part / 2,
@@ -70,12 +71,13 @@ MemoryLimits DivideMemory(size_t limit_bytes) {
 
 Collector::Collector(Options options)
     : options_(std::move(options)),
-      limits_(DivideMemory(options_.memory_bytes)),
+      limits_(DivideMemory(options_.memory_bytes, options_.with_stacks)),
       strings_(limits_.strings),
       descriptions_(limits_.descriptions),
       thread_names_(&descriptions_),
       queue_(limits_.batches),
-      operations_(&strings_, &encoder_, &uncorrelated_, &reopened_, limits_.open_operations),
+      operations_(&strings_, &encoder_, &uncorrelated_, &reopened_, limits_.open_operations,
+                  limits_.stacks),
       link_(&queue_, &strings_, &descriptions_,
             {[this] { return MakeHello(); }, [this] { return EncodeStatus(Status()); }}) {
   pthread_mutex_init(&finished_lock_, nullptr);
@@ -627,6 +629,11 @@ StatusFields Collector::Status() const {
   if (strings_.overflowed() > 0) {
     fields.notes.push_back("too many different names: " + std::to_string(strings_.overflowed()) +
                            " events have the name (other)");
+  }
+  const uint64_t stacks_lost = ThreadOperationsList::lost_stacks() + operations_.stacks_left_out();
+  if (stacks_lost > 0) {
+    fields.notes.push_back("ranges without their stack, for want of room: " +
+                           std::to_string(stacks_lost) + " (TP_BUFFER_MB gives more)");
   }
   if (RegisteredTextsLeftOut() > 0) {
     fields.notes.push_back("too many registered strings and domains: " +

@@ -35,10 +35,10 @@ namespace tp::collect {
 
 // How the bound on our memory (TP_BUFFER_MB, default 64 MiB) is divided.
 struct MemoryLimits {
-  size_t activity_buffers, operation_buffers, open_operations, batches, strings, descriptions,
-      registered_texts;
+  size_t activity_buffers, operation_buffers, open_operations, stacks, batches, strings,
+      descriptions, registered_texts;
 };
-MemoryLimits DivideMemory(size_t limit_bytes);
+MemoryLimits DivideMemory(size_t limit_bytes, bool with_stacks);
 
 class Collector {
  public:
@@ -47,6 +47,7 @@ class Collector {
     std::string library;     // Our own path, for the log.
     int64_t loaded_ns;       // Host clock: when the library was loaded.
     ActivitySet activities;  // What is collected.
+    bool with_stacks;        // TP_STACKS.
     bool dormant;            // Register with the daemon, wait for a command.
     // The CUDA driver does not call us: load CUPTI and begin when the driver turns out to be there.
     bool unannounced;

@@ -26,6 +26,7 @@
 #include "collector/operation/text.h"
 #include "collector/operation/thread_operations.h"
 #include "collector/settings.h"
+#include "collector/stack/stack_walker.h"
 
 namespace tp::collect {
 namespace {
@@ -36,6 +37,8 @@ int64_t g_loaded_ns = 0;
 // Of this library, as an absolute path.
 char g_path[PATH_MAX];
 
+// Stacks are wanted, and this C library has no way to walk them without locks.
+bool g_cannot_walk_stacks = false;
 pthread_once_t g_operations_once = PTHREAD_ONCE_INIT;
 pthread_mutex_t g_start_lock = PTHREAD_MUTEX_INITIALIZER;
 // Made at the first InitializeInjection, never destroyed: other threads may be in it when the
@@ -83,8 +86,14 @@ void AtExit() {
 
 void PrepareOperations() {
   pthread_once(&g_operations_once, [] {
-    MemoryLimits limits = DivideMemory(ReadMemoryBytes());
-    ThreadOperationsList::Configure(limits.operation_buffers, &WakeCollector);
+    size_t stack_frames = ReadStackFrames();
+    if (stack_frames > 0 &&
+        !StackWalker::Prepare(reinterpret_cast<const void*>(&PrepareOperations))) {
+      g_cannot_walk_stacks = true;
+      stack_frames = 0;
+    }
+    MemoryLimits limits = DivideMemory(ReadMemoryBytes(), stack_frames > 0);
+    ThreadOperationsList::Configure(limits.operation_buffers, &WakeCollector, stack_frames);
     LimitRegisteredTexts(limits.registered_texts);
     pthread_atfork(nullptr, nullptr, &AfterForkInChild);
   });
@@ -108,10 +117,14 @@ void StartCollector(bool unannounced) {
       PrepareOperations();
       Settings settings = ReadSettings();
       NoteOtherInjections(&settings.notes);
+      if (g_cannot_walk_stacks) {
+        settings.notes.push_back("TP_STACKS needs glibc 2.35 or later: there are no stacks");
+      }
       auto* collector = new Collector({.memory_bytes = settings.memory_bytes,
                                        .library = g_path,
                                        .loaded_ns = g_loaded_ns,
                                        .activities = settings.activities,
+                                       .with_stacks = ReadStackFrames() > 0,
                                        .dormant = settings.mode == Mode::kDormant,
                                        .unannounced = unannounced,
                                        .priority = settings.priority,

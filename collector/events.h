@@ -69,6 +69,7 @@ struct Operation {
   int64_t sequence_number_plus_one;
   StringId dtypes;
   int64_t flops, output_bytes;  // 0: not known.
+  StringId stack = 0;           // 0: none.
 };
 
 // Numbers of wire.proto's ValueType.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "collector/log.h"
+#include "collector/stack/stack_walker.h"
 
 namespace tp::collect {
 namespace {
@@ -30,8 +31,9 @@ std::optional<Mode> ParseMode(std::string_view word) {
   return std::nullopt;
 }
 
-std::optional<size_t> ParseMegabytes(std::string_view text) {
-  if (text.empty()) return kDefaultMegabytes;
+// A whole number, as large as a size_t holds; `unset` for no text.
+std::optional<size_t> ParseNumber(std::string_view text, size_t unset) {
+  if (text.empty()) return unset;
   size_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
@@ -60,8 +62,13 @@ Mode ReadMode() {
 }
 
 size_t ReadMemoryBytes() {
-  const size_t megabytes = ParseMegabytes(Value("TP_BUFFER_MB")).value_or(kDefaultMegabytes);
+  const size_t megabytes =
+      ParseNumber(Value("TP_BUFFER_MB"), kDefaultMegabytes).value_or(kDefaultMegabytes);
   return std::clamp(megabytes, kLeastMegabytes, kMostMegabytes) << 20;
+}
+
+size_t ReadStackFrames() {
+  return std::min(ParseNumber(Value("TP_STACKS"), 0).value_or(0), kMostStackFrames);
 }
 
 Settings ReadSettings() {
@@ -74,9 +81,15 @@ Settings ReadSettings() {
 
   settings.memory_bytes = ReadMemoryBytes();
   const std::string used = std::to_string(settings.memory_bytes >> 20) + " is used";
-  const std::optional<size_t> megabytes = ParseMegabytes(Value("TP_BUFFER_MB"));
+  const std::optional<size_t> megabytes = ParseNumber(Value("TP_BUFFER_MB"), kDefaultMegabytes);
   if (megabytes != settings.memory_bytes >> 20) {
     notes.push_back(Unknown("TP_BUFFER_MB", "a whole number from 4 to 65536", used));
+  }
+
+  const size_t frames = ReadStackFrames();
+  if (ParseNumber(Value("TP_STACKS"), 0) != frames) {
+    notes.push_back(Unknown("TP_STACKS", "a whole number up to " + std::to_string(kMostStackFrames),
+                            std::to_string(frames) + " is used"));
   }
 
   const std::string_view priority = Value("TP_PRIORITY");

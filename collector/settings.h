@@ -20,6 +20,9 @@ Mode ReadMode();
 // TP_BUFFER_MB, in bytes.
 size_t ReadMemoryBytes();
 
+// TP_STACKS: how many frames of ranges' stacks are wanted. 0: none.
+size_t ReadStackFrames();
+
 struct Settings {
   Mode mode = Mode::kOn;
   size_t memory_bytes = 0;

@@ -15,7 +15,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr const char* kVariables[] = {"TP_COLLECT",    "TP_BUFFER_MB", "TP_PRIORITY",
-                                      "TP_ACTIVITIES", "TP_CUPTI_API", "TP_LOG"};
+                                      "TP_ACTIVITIES", "TP_CUPTI_API", "TP_LOG",
+                                      "TP_STACKS"};
 
 class SettingsTest : public testing::Test {
  protected:
@@ -51,11 +52,13 @@ TEST_F(SettingsTest, KnownValuesAreTakenAndNotTold) {
   setenv("TP_ACTIVITIES", "kernels", 1);
   setenv("TP_CUPTI_API", "v2", 1);
   setenv("TP_LOG", "warn", 1);
+  setenv("TP_STACKS", "8", 1);
   const Settings settings = ReadSettings();
   EXPECT_EQ(settings.mode, Mode::kDormant);
   EXPECT_EQ(settings.memory_bytes, size_t{8} << 20);
   EXPECT_EQ(settings.priority, Capture::Priority::kUs);
   EXPECT_EQ(settings.activities, ActivitySet({Activity::kKernels}));
+  EXPECT_EQ(ReadStackFrames(), 8u);
   EXPECT_THAT(settings.notes, IsEmpty());
 }
 
@@ -87,6 +90,12 @@ TEST_F(SettingsTest, MemoryBeyondWhatIsPossibleIsTold) {
     EXPECT_THAT(settings.notes,
                 ElementsAre(HasSubstr(std::to_string(each.megabytes) + " is used")));
   }
+}
+
+TEST_F(SettingsTest, MoreFramesThanPossibleAreTold) {
+  const Settings settings = With("TP_STACKS", "100");
+  EXPECT_EQ(ReadStackFrames(), 64u);
+  EXPECT_THAT(settings.notes, ElementsAre(HasSubstr("64 is used")));
 }
 
 TEST_F(SettingsTest, ALongValueIsNotRepeatedWhole) {

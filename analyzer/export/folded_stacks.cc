@@ -19,8 +19,7 @@ void HideNumberAtEnd(std::string* frame) {
   (*frame)[blank] = '_';
 }
 
-std::string Fold(std::string_view stack) {
-  std::vector<std::string> frames = SplitFrames(ValidUtf8(stack));
+std::string Fold(std::vector<std::string> frames) {
   for (std::string& frame : frames) {
     for (char& c : frame) {
       if (c == ';') c = ':';
@@ -31,6 +30,38 @@ std::string Fold(std::string_view stack) {
   std::reverse(frames.begin(), frames.end());
   return absl::StrJoin(frames, ";");
 }
+
+// Different stacks may read the same once they are folded.
+class StackTimes {
+ public:
+  // Which of them this is.
+  size_t Index(std::string folded) {
+    const auto [known, is_new] = by_frames_.emplace(std::move(folded), stacks_.size());
+    if (is_new) stacks_.push_back({known->first, 0});
+    return known->second;
+  }
+  void Add(size_t index, int64_t ns) { stacks_[index].value_ns += ns; }
+  std::vector<FoldedStack> LargestFirst() && {
+    std::stable_sort(
+        stacks_.begin(), stacks_.end(),
+        [](const FoldedStack& a, const FoldedStack& b) { return a.value_ns > b.value_ns; });
+    return std::move(stacks_);
+  }
+
+ private:
+  std::vector<FoldedStack> stacks_;
+  absl::flat_hash_map<std::string, size_t> by_frames_;
+};
+
+absl::Status CheckMetric(std::string_view metric) {
+  const std::vector<std::string>& metrics = StackMetrics();
+  if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("unsupported stack metric: ", std::string(metric),
+                                                 " (supported: ", absl::StrJoin(metrics, ", "),
+                                                 ")"));
+}
+
+bool IsOfCpu(std::string_view metric) { return metric.starts_with("self_cpu"); }
 
 int64_t RoundToMicroseconds(int64_t ns) {
   const int64_t whole = ns / 1000, rest = ns % 1000;
@@ -50,17 +81,10 @@ const std::vector<std::string>& StackMetrics() {
 absl::StatusOr<std::vector<FoldedStack>> FoldStacks(const WholeRecording& recording,
                                                     const Summary& summary,
                                                     std::string_view metric) {
-  const std::vector<std::string>& metrics = StackMetrics();
-  if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unsupported stack metric: ", std::string(metric),
-                     " (supported: ", absl::StrJoin(metrics, ", "), ")"));
-  }
-  const bool is_cpu = metric.starts_with("self_cpu");
-  std::vector<FoldedStack> stacks;
-  // Different stacks may read the same once they are folded.
+  if (absl::Status status = CheckMetric(metric); !status.ok()) return status;
+  const bool is_cpu = IsOfCpu(metric);
+  StackTimes times;
   absl::flat_hash_map<StringId, size_t> by_stack;
-  absl::flat_hash_map<std::string, size_t> by_frames;
   size_t place = 0;
   summary.VisitSpans(EndOf(recording), [&](const SpanSummary& span) {
     // Both are in the same order; what is impossible the summary does not have.
@@ -71,16 +95,24 @@ absl::StatusOr<std::vector<FoldedStack>> FoldStacks(const WholeRecording& record
     if (stack == 0 || self_ns <= 0) return;
     auto [known, is_new] = by_stack.emplace(stack, 0);
     if (is_new) {
-      std::string frames = Fold(recording.strings->Text(stack));
-      known->second = by_frames.emplace(frames, stacks.size()).first->second;
-      if (known->second == stacks.size()) stacks.push_back({std::move(frames), 0});
+      known->second = times.Index(Fold(SplitFrames(ValidUtf8(recording.strings->Text(stack)))));
     }
-    stacks[known->second].value_ns += self_ns;
+    times.Add(known->second, self_ns);
   });
-  std::stable_sort(stacks.begin(), stacks.end(), [](const FoldedStack& a, const FoldedStack& b) {
-    return a.value_ns > b.value_ns;
-  });
-  return stacks;
+  return std::move(times).LargestFirst();
+}
+
+absl::StatusOr<std::vector<FoldedStack>> FoldStacks(const query::Table& table,
+                                                    std::string_view metric) {
+  if (absl::Status status = CheckMetric(metric); !status.ok()) return status;
+  StackTimes times;
+  for (const query::OperationRow& row : table.operations()) {
+    const int64_t self_ns =
+        IsOfCpu(metric) ? row.self_cpu_time_total_ns() : row.self_device_time_total_ns();
+    if (row.stack().empty() || self_ns <= 0) continue;
+    times.Add(times.Index(Fold({row.stack().begin(), row.stack().end()})), self_ns);
+  }
+  return std::move(times).LargestFirst();
 }
 
 void WriteFoldedStacks(const std::vector<FoldedStack>& stacks, OutputFile* out) {

@@ -13,6 +13,7 @@
 #include "analyzer/export/output_file.h"
 #include "analyzer/model/whole_recording.h"
 #include "analyzer/summarize/summary.h"
+#include "proto/query.pb.h"
 
 namespace tp {
 
@@ -28,6 +29,10 @@ const std::vector<std::string>& StackMetrics();
 // of `recording`. InvalidArgument names the metrics there are.
 absl::StatusOr<std::vector<FoldedStack>> FoldStacks(const WholeRecording& recording,
                                                     const Summary& summary,
+                                                    std::string_view metric);
+
+// The same of a table that was asked for with whole stacks (TableRequest.group_by_stack).
+absl::StatusOr<std::vector<FoldedStack>> FoldStacks(const query::Table& table,
                                                     std::string_view metric);
 
 // Whole microseconds, halves to the even one; what rounds to none is left out.

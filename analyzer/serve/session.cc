@@ -41,7 +41,7 @@ ClockReading Reading(const wire::ClockPair& pair) {
 }  // namespace
 
 Session::Session(const Credentials& peer, const wire::Hello& hello, const SessionLimits& limits,
-                 int64_t now_ns)
+                 int64_t now_ns, Symbolizer* symbolizer)
     : credentials_(peer),
       claimed_start_ticks_(hello.start_time_ticks()),
       process_(FindProcess(peer.pid)),
@@ -52,6 +52,11 @@ Session::Session(const Credentials& peer, const wire::Hello& hello, const Sessio
       names_(strings_.get(), limits.names),
       summary_(std::make_unique<Summary>(strings_.get(), limits.summary)) {
   summary_->SetProcess(peer.pid);
+  if (symbolizer != nullptr) {
+    names_.SetFrameNamer([symbolizer, pid = peer.pid](std::string_view module, uint64_t address) {
+      return symbolizer->FrameName(pid, module, address);
+    });
+  }
 }
 
 bool Session::IsProcess(const Credentials& peer, const wire::Hello& hello) const {

@@ -18,6 +18,7 @@
 #include "analyzer/serve/loss_account.h"
 #include "analyzer/serve/traced_process.h"
 #include "analyzer/summarize/summary.h"
+#include "analyzer/symbolize/symbolizer.h"
 #include "analyzer/wire/name_table.h"
 #include "proto/query.pb.h"
 #include "proto/wire.pb.h"
@@ -33,9 +34,10 @@ struct SessionLimits {
 
 class Session {
  public:
-  // Begins with the first hello of a collector.
+  // Begins with the first hello of a collector. `symbolizer` outlives it; nullptr: frames of stacks
+  // have no names.
   Session(const Credentials& peer, const wire::Hello& hello, const SessionLimits& limits,
-          int64_t now_ns);
+          int64_t now_ns, Symbolizer* symbolizer = nullptr);
 
   // Whether this hello comes from the same collector in the same process. One process can have
   // several, one after the other: exec keeps pid and start time, and so do detach and attach.

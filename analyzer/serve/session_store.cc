@@ -45,7 +45,8 @@ Session* SessionStore::Greet(const Credentials& peer, const wire::Hello& hello, 
     (*session)->Replaced();
     break;
   }
-  sessions_.push_back(std::make_unique<Session>(peer, hello, limits_.session, now_ns));
+  sessions_.push_back(
+      std::make_unique<Session>(peer, hello, limits_.session, now_ns, &symbolizer_));
   return sessions_.back().get();
 }
 
@@ -93,7 +94,7 @@ void SessionStore::Trim() {
 }
 
 size_t SessionStore::memory_bytes() const {
-  size_t bytes = 0;
+  size_t bytes = symbolizer_.memory_bytes();
   for (const auto& session : sessions_) bytes += session->memory_bytes();
   return bytes;
 }

@@ -32,7 +32,8 @@ struct StoreLimits {
 
 class SessionStore {
  public:
-  explicit SessionStore(const StoreLimits& limits) : limits_(limits) {}
+  explicit SessionStore(const StoreLimits& limits)
+      : limits_(limits), symbolizer_({.bytes = limits.memory_bytes / 8}) {}
 
   // The session that this hello begins or continues. A running session that it replaces in its
   // process is marked so.
@@ -55,6 +56,7 @@ class SessionStore {
   bool LetGo(const Session* session);
 
   StoreLimits limits_;
+  Symbolizer symbolizer_;  // Processes mostly share their libraries.
   std::vector<std::unique_ptr<Session>> sessions_;
   uint64_t events_let_go_ = 0;
   uint64_t let_go_ = 0;

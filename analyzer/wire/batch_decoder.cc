@@ -89,6 +89,7 @@ absl::Status CheckOperations(std::string_view events, const wire::OperationColum
       .Names("domain_id", columns.domain_id())
       .Names("shapes_id", columns.shapes_id())
       .Length("sequence_number", columns.sequence_number())
+      .Names("stack_id", columns.stack_id())
       .Names("dtypes_id", columns.dtypes_id())
       .Length("flops", columns.flops())
       .Length("output_bytes", columns.output_bytes())

@@ -77,8 +77,7 @@ inline SpanKind KindOfSpan(uint32_t letter) {
 inline int64_t EndOfSpan(int64_t end_ns) { return std::min(end_ns, kStillOpen - 1); }
 
 template <typename Sink>
-void Operations(const wire::OperationColumns& columns, bool open, const NameTable& names,
-                Sink& sink) {
+void Operations(const wire::OperationColumns& columns, bool open, NameTable& names, Sink& sink) {
   RunningSum start(columns.start_delta_ns());
   RunningSum id(columns.id_delta());
   const Column<int64_t> duration(columns.duration_ns());
@@ -87,6 +86,7 @@ void Operations(const wire::OperationColumns& columns, bool open, const NameTabl
   const Column<uint32_t> kind(columns.kind());
   const Column<int> form(columns.form());
   const Column<uint32_t> shapes(columns.shapes_id());
+  const Column<uint32_t> stack(columns.stack_id());
   const Column<uint32_t> dtypes(columns.dtypes_id());
   const Column<int64_t> flops(columns.flops());
   const Column<int64_t> output_bytes(columns.output_bytes());
@@ -101,6 +101,7 @@ void Operations(const wire::OperationColumns& columns, bool open, const NameTabl
     span.kind = KindOfSpan(kind[row]);
     span.asynchronous = form[row] != wire::PUSH_POP;
     span.shapes = names.Name(shapes[row]);
+    span.stack = names.Stack(stack[row]);
     span.dtypes = names.Name(dtypes[row]);
     span.flops = flops[row];
     span.output_bytes = output_bytes[row];

@@ -2,14 +2,24 @@
 
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analyzer/model/copy_kind.h"
+#include "analyzer/model/frames.h"
 
 namespace tp {
 namespace {
 
 // Graphs that are made again and again have numbers without end.
 constexpr size_t kMostGraphNames = 1 << 16;
+
+// The functions by which a program says what it does are no place in it, and neither are those of
+// our libraries that say it for the program. `module` as the collector names it.
+bool IsOfAnnotation(std::string_view function, std::string_view module) {
+  const std::string_view path = module.substr(0, module.rfind('\n'));
+  return function.starts_with("nvtx") || function.starts_with("tpcollect_") ||
+         path.substr(path.rfind('/') + 1).starts_with("libtpcollect");
+}
 
 }  // namespace
 
@@ -46,6 +56,30 @@ absl::Status NameTable::Add(const wire::Strings& strings) {
     ++id;
   }
   return absl::OkStatus();
+}
+
+StringId NameTable::Stack(uint32_t id) {
+  if (id == 0) return 0;
+  if (const auto found = stacks_.find(id); found != stacks_.end()) return found->second;
+  std::vector<std::string> frames;
+  for (const std::string& line : SplitFrames(strings_->Text(Name(id)))) {
+    const size_t plus = line.find('+');
+    uint32_t module = 0;
+    uint64_t address = 0;
+    if (plus == line.npos || !absl::SimpleAtoi(line.substr(0, plus), &module) ||
+        !absl::SimpleHexAtoi(line.substr(plus + 1), &address) || module >= announced_) {
+      break;
+    }
+    const std::string_view module_name = strings_->Text(Name(module));
+    std::string frame = frame_namer_ != nullptr ? frame_namer_(module_name, address) : line;
+    if (frames.empty() && IsOfAnnotation(frame, module_name)) continue;
+    frames.push_back(std::move(frame));
+  }
+  std::string text = JoinFrames(frames);
+  const bool fits = limits_.bytes - text_bytes_ >= text.size();
+  if (fits) text_bytes_ += text.size();
+  if (!fits) ++left_out_;
+  return stacks_[id] = fits ? strings_->Intern(text) : other_;
 }
 
 StringId NameTable::CopyName(uint32_t copy_kind, uint32_t source_memory,

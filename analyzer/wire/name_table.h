@@ -9,6 +9,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,6 +28,10 @@ struct NameLimits {
   size_t bytes = size_t{64} << 20;
 };
 
+// What a frame of a stack is called: its module as the collector names it (proto/wire.proto,
+// OperationColumns.stack_id), and the return address.
+using FrameNamer = std::function<std::string(std::string_view module, uint64_t return_address)>;
+
 class NameTable {
  public:
   // `strings` outlives the table.
@@ -37,6 +45,12 @@ class NameTable {
   uint64_t size() const { return announced_; }
   // Of an id that is known.
   StringId Name(uint32_t id) const { return id < names_.size() ? names_[id] : other_; }
+  // Of an id that is known and a stack's: its frames as one text (model/frames.h). 0: none of them
+  // can be read. Functions of NVTX, of tpcollect.h and of our own libraries, which are
+  // only there to say where the program is, are left out.
+  StringId Stack(uint32_t id);
+  // Without it frames are what the collector has sent.
+  void SetFrameNamer(FrameNamer namer) { frame_namer_ = std::move(namer); }
   // What a copy or a fill is called, which CUPTI gives no name: "Memcpy HtoD (Pinned -> Device)".
   StringId CopyName(uint32_t copy_kind, uint32_t source_memory, uint32_t destination_memory);
   StringId FillName(uint32_t memory);
@@ -57,6 +71,8 @@ class NameTable {
   StringId other_;
   absl::flat_hash_map<std::array<uint32_t, 3>, StringId> work_names_;
   absl::flat_hash_map<uint32_t, StringId> graph_names_;
+  FrameNamer frame_namer_;
+  absl::flat_hash_map<uint32_t, StringId> stacks_;
 };
 
 }  // namespace tp

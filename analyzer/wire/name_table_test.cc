@@ -64,6 +64,35 @@ TEST(NameTable, BeyondTheLimitsNamesAreOther) {
   EXPECT_EQ(strings.Text(names.Name(3)), "gh");
 }
 
+TEST(NameTable, GivesStacksByTheNamesOfTheirFrames) {
+  StringTable strings;
+  NameTable names(&strings);
+  names.SetFrameNamer([](std::string_view module, uint64_t address) {
+    return std::string(module.substr(0, module.find('\n'))) + ":" + std::to_string(address);
+  });
+  ASSERT_TRUE(names
+                  .Add(Texts(1, {"nvtx\nb12", "app\nb34", "1+ff\n2+1f\n2+20", "2+1f", "1+1",
+                                 "/opt/libtpcollect_cublas.so\nb56", "6+5\n1+1\n2+20\n6+5"}))
+                  .ok());
+  EXPECT_EQ(names.Stack(0), 0u);
+  EXPECT_EQ(strings.Text(names.Stack(3)), "app:31\napp:32") << "the way into NVTX is no frame";
+  EXPECT_EQ(strings.Text(names.Stack(4)), "app:31");
+  EXPECT_EQ(names.Stack(5), 0u) << "nothing is left";
+  EXPECT_EQ(strings.Text(names.Stack(7)), "app:32\n/opt/libtpcollect_cublas.so:5");
+}
+
+TEST(NameTable, StacksThatMakeNoSenseEndWhereTheyDoNot) {
+  StringTable strings;
+  NameTable names(&strings);
+  ASSERT_TRUE(names
+                  .Add(Texts(1, {"app\nb34", "", "+", "x+1", "1+", "1+zz", "99+1", "1+1\n99+1\n1+2",
+                                 "1+fffffffffffffffff", "1+1\n\n1+1"}))
+                  .ok());
+  for (uint32_t id : {1, 2, 3, 4, 5, 6, 7, 9}) EXPECT_EQ(names.Stack(id), 0u) << id;
+  EXPECT_EQ(strings.Text(names.Stack(8)), "1+1");
+  EXPECT_EQ(strings.Text(names.Stack(10)), "1+1");
+}
+
 TEST(NameTable, NamesCopiesAndFills) {
   StringTable strings;
   NameTable names(&strings);

@@ -81,6 +81,7 @@ void BatchEncoder::OperationColumns::Add(const Operation& operation) {
   domain.Append(operation.domain);
   shapes.Append(operation.shapes);
   sequence_number.Append(ZigZag(operation.sequence_number_plus_one));
+  stack.Append(operation.stack);
   if (__builtin_expect((operation.dtypes | operation.flops | operation.output_bytes) != 0, 0)) {
     const size_t rows_before = start.rows() - 1;
     for (ValueColumn* column : {&dtypes, &flops, &output_bytes}) column->PadTo(rows_before);
@@ -109,6 +110,7 @@ void BatchEncoder::OperationColumns::Write(uint32_t field, std::string* batch, b
   writer.Values(20, dtypes);
   writer.Values(21, flops);
   writer.Values(22, output_bytes);
+  writer.Values(40, stack);
 }
 
 void BatchEncoder::OperationValueColumns::Write(uint32_t field, std::string* batch) {

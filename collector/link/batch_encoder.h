@@ -66,6 +66,7 @@ class BatchEncoder {
     DeltaColumn start, id;
     PackedVarints duration;
     ValueColumn name, thread, kind, form, domain, shapes, sequence_number;
+    ValueColumn stack;
     // Few ranges have them.
     ValueColumn dtypes, flops, output_bytes;
     void Add(const Operation& operation);

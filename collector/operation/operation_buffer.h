@@ -22,6 +22,7 @@ enum class OperationEventType : uint8_t {
   kEnd,      // Ends one, perhaps another thread's.
   kValues,   // Details of the range with this id that were not known at its begin.
   kCounter,  // A counter's value: `id` holds the double's bits, its name follows the record.
+  kStack,    // Where the range with this id, which follows, begins: StackFrames follow the record.
 };
 
 // What stands behind the text of an event (operation/operation_details.h).

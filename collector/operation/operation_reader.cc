@@ -65,10 +65,11 @@ void OperationReader::ForEachOpen(Visit&& visit) {
 void OperationReader::Read(void (*batch_full)(void*), void* user) {
   ThreadOperationsList::ForEach([&](ThreadOperations& thread) {
     bool ended = thread.ended();
-    std::vector<Open>& stack = threads_[thread.serial()].stack;
+    Thread& known = threads_[thread.serial()];
+    std::vector<Open>& stack = known.stack;
     thread.buffer().Drain(
         [&](const OperationEvent& event, std::string_view text, std::string_view details) {
-          Handle(event, text, details, thread, &stack);
+          Handle(event, text, details, thread, &known);
           batch_full(user);
         });
     if (ended) {
@@ -142,14 +143,15 @@ void OperationReader::CloseAll(int64_t now_ns) {
 size_t OperationReader::memory_bytes() const {
   size_t bytes = (threads_.size() + asynchronous_.size()) * kOpenBytes +
                  unmatched_.capacity() * sizeof(UnmatchedEnd) +
-                 values_.size() * sizeof(*values_.begin()) + values_kept_ * sizeof(OperationValue);
+                 values_.size() * sizeof(*values_.begin()) + values_kept_ * sizeof(OperationValue) +
+                 stack_names_.memory_bytes();
   for (const auto& [serial, thread] : threads_) bytes += thread.stack.capacity() * sizeof(Open);
   return bytes;
 }
 
 void OperationReader::Handle(const OperationEvent& event, std::string_view text,
-                             std::string_view details, ThreadOperations& thread,
-                             std::vector<Open>* stack) {
+                             std::string_view details, ThreadOperations& operations,
+                             Thread* thread) {
   switch (event.type) {
     case OperationEventType::kPush:
     case OperationEventType::kStart: {
@@ -158,7 +160,8 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
         break;
       }
       ++open_;
-      Operation operation = Begin(event, text, thread.thread_id());
+      Operation operation = Begin(event, text, operations.thread_id());
+      if (thread->stack_of == event.id) operation.stack = thread->stack_name;
       operation.asynchronous = event.type == OperationEventType::kStart;
       if (event.details == DetailsForm::kAttributes) AddAttributes(details, &operation);
       Open open{operation.id, operation, Told::kNothing, /*has_values=*/false};
@@ -167,12 +170,12 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
       if (operation.asynchronous) {
         asynchronous_.emplace(open.id, open);
       } else {
-        stack->push_back(open);
+        thread->stack.push_back(open);
       }
       break;
     }
     case OperationEventType::kPop:
-      EndPushed(stack, event.id, event.time_ns);
+      EndPushed(&thread->stack, event.id, event.time_ns);
       break;
     case OperationEventType::kEnd:
       if (EndedRange end{event.id, event.time_ns};
@@ -180,11 +183,15 @@ void OperationReader::Handle(const OperationEvent& event, std::string_view text,
         unmatched_.push_back({end, 0});
       }
       break;
+    case OperationEventType::kStack:
+      thread->stack_of = event.id;
+      thread->stack_name = stack_names_.NameOf(text);
+      break;
     case OperationEventType::kValues:
-      AddLateDetails(event, details, stack);
+      AddLateDetails(event, details, &thread->stack);
       break;
     case OperationEventType::kCounter:
-      CountCounter(event, text, thread.thread_id());
+      CountCounter(event, text, operations.thread_id());
       break;
     case OperationEventType::kSkip:
       break;

@@ -19,6 +19,7 @@
 #include "collector/link/string_table.h"
 #include "collector/operation/nvtx_registry.h"
 #include "collector/operation/reopened_ranges.h"
+#include "collector/operation/stack_names.h"
 #include "collector/operation/thread_operations.h"
 #include "collector/operation/uncorrelated_threads.h"
 
@@ -29,13 +30,14 @@ class OperationReader {
  public:
   // All outlive the reader. `uncorrelated` is told of threads that have ended, `reopened` of ranges
   // that capturing has found open again. `limit_bytes` bounds the ranges that can be open at one
-  // time; what is beyond is left out, and counted.
+  // time, `stack_limit_bytes` what their stacks take; what is beyond is left out, and counted.
   OperationReader(StringTable* strings, BatchEncoder* encoder, UncorrelatedThreads* uncorrelated,
-                  ReopenedRanges* reopened, size_t limit_bytes)
+                  ReopenedRanges* reopened, size_t limit_bytes, size_t stack_limit_bytes = 0)
       : strings_(strings),
         encoder_(encoder),
         uncorrelated_(uncorrelated),
         reopened_(reopened),
+        stack_names_(strings, stack_limit_bytes),
         most_open_(limit_bytes / kOpenBytes) {}
 
   // Captured time begins at `start_ns`: not before what has been read, nor after what is still to
@@ -63,6 +65,8 @@ class OperationReader {
   size_t memory_bytes() const;
   // Ranges that were left out so far.
   uint64_t lost() const { return lost_; }
+  // Ranges whose stack was left out because there were too many different ones, so far.
+  uint64_t stacks_left_out() const { return stack_names_.left_out(); }
   // Values of payloads that could not be read or kept, so far.
   uint64_t lost_values() const { return lost_values_; }
   // Ranges of which only a part lay in captured time, so far.
@@ -85,6 +89,9 @@ class OperationReader {
 
   struct Thread {
     std::vector<Open> stack;
+    // What has come for a range whose begin comes next.
+    uint64_t stack_of = 0;
+    StringId stack_name = 0;
   };
   struct UnmatchedEnd {
     EndedRange end;
@@ -92,7 +99,7 @@ class OperationReader {
   };
 
   void Handle(const OperationEvent& event, std::string_view text, std::string_view details,
-              ThreadOperations& thread, std::vector<Open>* stack);
+              ThreadOperations& operations, Thread* thread);
   Operation Begin(const OperationEvent& event, std::string_view text, uint32_t thread_id);
   void AddAttributes(std::string_view details, Operation* operation);
   void AddNvtxDetails(const Domain* domain, std::string_view details, Open* open);
@@ -114,6 +121,7 @@ class OperationReader {
   BatchEncoder* encoder_;
   UncorrelatedThreads* uncorrelated_;
   ReopenedRanges* reopened_;
+  StackNames stack_names_;
   // The captured time that goes on, or the last one. None yet: it lasts for no time.
   int64_t captured_from_ns_ = INT64_MIN;
   int64_t captured_until_ns_ = INT64_MIN;

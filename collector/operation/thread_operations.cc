@@ -41,6 +41,7 @@ std::atomic<ThreadOperations*> ThreadOperationsList::head_{nullptr};
 std::atomic<const LaunchCorrelation*> ThreadOperationsList::correlation_{nullptr};
 std::atomic<uint32_t> ThreadOperationsList::epoch_{0};
 std::atomic<uint64_t> ThreadOperationsList::lost_{0};
+std::atomic<uint64_t> ThreadOperationsList::lost_stacks_{0};
 std::atomic<uint64_t> ThreadOperationsList::lost_counters_{0};
 std::atomic<uint64_t> ThreadOperationsList::lost_details_{0};
 std::atomic<uint64_t> ThreadOperationsList::next_serial_{1};
@@ -48,6 +49,7 @@ std::atomic<size_t> ThreadOperationsList::memory_{0};
 std::atomic<bool> ThreadOperationsList::closed_{false};
 size_t ThreadOperationsList::memory_limit_ = 0;
 void (*ThreadOperationsList::wake_)() = nullptr;
+size_t ThreadOperationsList::stack_frames_ = 0;
 
 int64_t HostTimeNs() {
   timespec now;
@@ -91,6 +93,9 @@ void ThreadOperations::CountWithoutRoom() {
 
 bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain* domain,
                               const RangeText& text) {
+  uint32_t ends = recorded_depth_ + (type == OperationEventType::kPush ? 1 : 0);
+  // Before its time begins.
+  if (__builtin_expect(walker_ != nullptr, 0)) RecordStack(id, ends);
   OperationEvent event = {};
   event.type = type;
   event.id = id;
@@ -98,13 +103,24 @@ bool ThreadOperations::Record(OperationEventType type, uint64_t id, const Domain
   event.domain = domain;
   event.text = text.registered;
   event.details = text.form;
-  uint32_t ends = recorded_depth_ + (type == OperationEventType::kPush ? 1 : 0);
   if (buffer_.Begin(event, text.text, ends, text.details)) {
     WakeIfHalfFull();
     return true;
   }
   ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
   return false;
+}
+
+void ThreadOperations::RecordStack(uint64_t id, uint32_t ends_to_come) {
+  StackFrame frames[kMostStackFrames];
+  const size_t count = walker_->Walk(frames, ThreadOperationsList::stack_frames_);
+  if (count == 0) return;
+  OperationEvent event = {};
+  event.type = OperationEventType::kStack;
+  event.id = id;
+  const std::string_view bytes(reinterpret_cast<const char*>(frames), count * sizeof(StackFrame));
+  if (buffer_.Begin(event, bytes, ends_to_come)) return;
+  ThreadOperationsList::lost_stacks_.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool ThreadOperations::RecordOther(OperationEventType type, uint64_t id, const Domain* domain,
@@ -269,9 +285,11 @@ void ThreadOperations::CorrelateOpenRanges() {
   for (; correlated_ < depth_; ++correlated_) correlation->push(stack_[correlated_].id);
 }
 
-void ThreadOperationsList::Configure(size_t memory_limit_bytes, void (*wake)()) {
+void ThreadOperationsList::Configure(size_t memory_limit_bytes, void (*wake)(),
+                                     size_t stack_frames) {
   memory_limit_ = memory_limit_bytes;
   wake_ = wake;
+  stack_frames_ = std::min(stack_frames, kMostStackFrames);
 }
 
 bool ThreadOperationsList::Reserve(size_t bytes) {
@@ -296,6 +314,8 @@ ThreadOperations* ThreadOperationsList::Create() {
   size_t head_bytes =
       (sizeof(ThreadOperations) + buffer_bytes + OperationBuffer::kSlackBytes + 4095) &
       ~size_t{4095};
+  const size_t walker_bytes = stack_frames_ > 0 ? (sizeof(StackWalker) + 4095) & ~size_t{4095} : 0;
+  head_bytes += walker_bytes;
   // The stack is address space alone until it is used: a page holds more ranges than most threads
   // ever nest.
   size_t bytes = head_bytes + ThreadOperations::kDeepest * sizeof(ThreadOperations::OpenRange);
@@ -318,6 +338,10 @@ ThreadOperations* ThreadOperationsList::Create() {
       gettid(), next_serial_.fetch_add(1, std::memory_order_relaxed),
       base + sizeof(ThreadOperations), buffer_bytes,
       reinterpret_cast<ThreadOperations::OpenRange*>(base + head_bytes), bytes, reserved_bytes);
+  if (walker_bytes > 0) {
+    thread->walker_ = reinterpret_cast<StackWalker*>(base + head_bytes - walker_bytes);
+    thread->walker_->FindStack();
+  }
   thread->next_ = head_.load(std::memory_order_relaxed);
   while (!head_.compare_exchange_weak(thread->next_, thread, std::memory_order_release,
                                       std::memory_order_relaxed)) {

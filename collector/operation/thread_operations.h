@@ -16,6 +16,7 @@
 
 #include "collector/operation/operation_buffer.h"
 #include "collector/operation/text.h"
+#include "collector/stack/stack_walker.h"
 
 namespace tp::collect {
 
@@ -98,6 +99,7 @@ class ThreadOperations {
   ThreadOperations(pid_t thread_id, uint64_t serial, char* buffer, uint32_t buffer_bytes,
                    OpenRange* stack, size_t mapped_bytes, size_t reserved_bytes);
 
+  void RecordStack(uint64_t id, uint32_t ends_to_come);
   bool Record(OperationEventType type, uint64_t id, const Domain* domain, const RangeText& text);
   // Neither begin nor end of a range. False: no room.
   bool RecordOther(OperationEventType type, uint64_t id, const Domain* domain,
@@ -125,6 +127,7 @@ class ThreadOperations {
   size_t mapped_bytes_;
   size_t reserved_bytes_;  // Of the bound on memory.
   OperationBuffer buffer_;
+  StackWalker* walker_ = nullptr;  // nullptr: stacks are not wanted.
   std::atomic<bool> ended_{false};
   int64_t ended_ns_ = 0;
   ThreadOperations* next_ = nullptr;
@@ -134,8 +137,9 @@ class ThreadOperations {
 class ThreadOperationsList {
  public:
   // Before the first Current(). `wake` is called (on an application's thread) when a buffer is half
-  // full, and for each new thread while half of the bound is used.
-  static void Configure(size_t memory_limit_bytes, void (*wake)());
+  // full, and for each new thread while half of the bound is used. Of ranges' stacks
+  // `stack_frames` are recorded (TP_STACKS; StackWalker::Prepare comes before it); 0: no stacks.
+  static void Configure(size_t memory_limit_bytes, void (*wake)(), size_t stack_frames = 0);
 
   // Collector thread. Calls `visit(ThreadOperations&)` for each thread, and gives back those that
   // have ended after it.
@@ -171,6 +175,8 @@ class ThreadOperationsList {
 
   // Ranges that were not recorded, for want of room, so far.
   static uint64_t lost() { return lost_.load(std::memory_order_relaxed); }
+  // Ranges of which no stack was recorded for want of room, so far.
+  static uint64_t lost_stacks() { return lost_stacks_.load(std::memory_order_relaxed); }
   // Likewise values of counters, and details of ranges.
   static uint64_t lost_counters() { return lost_counters_.load(std::memory_order_relaxed); }
   static uint64_t lost_details() { return lost_details_.load(std::memory_order_relaxed); }
@@ -202,6 +208,7 @@ class ThreadOperationsList {
   static std::atomic<const LaunchCorrelation*> correlation_;
   static std::atomic<uint32_t> epoch_;
   static std::atomic<uint64_t> lost_;
+  static std::atomic<uint64_t> lost_stacks_;
   static std::atomic<uint64_t> lost_counters_;
   static std::atomic<uint64_t> lost_details_;
   static std::atomic<uint64_t> next_serial_;
@@ -209,6 +216,7 @@ class ThreadOperationsList {
   static std::atomic<bool> closed_;
   static size_t memory_limit_;
   static void (*wake_)();
+  static size_t stack_frames_;
 };
 
 // Ends of asynchronous ranges whose thread's buffer had no room. Rare, so behind a lock.

@@ -16,6 +16,7 @@
 #include "collector/operation/operation_reader.h"
 #include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
+#include "collector/stack/loaded_modules.h"
 #include "proto/wire.pb.h"
 
 namespace tp::collect {
@@ -497,6 +498,47 @@ TEST_F(ThreadOperationsTest, AForkedChildGoesOnAloneOrNotAtAll) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << keep;
   }
   ThreadOperations::Current()->Pop(nullptr);
+}
+
+TEST_F(ThreadOperationsTest, ARangeHasTheStackThatItBeginsWith) {
+  ASSERT_TRUE(StackWalker::Prepare(nullptr));
+  ThreadOperationsList::Configure(24 << 20, nullptr, /*stack_frames=*/5);
+  std::thread([] {
+    ThreadOperations* thread = ThreadOperations::Current();
+    for (int i = 0; i < 3; ++i) {
+      thread->Push(nullptr, {"same place"});
+      thread->Pop(nullptr);
+    }
+    thread->End(thread->Start(nullptr, {"another place"}));
+  }).join();
+  ThreadOperationsList::Configure(24 << 20, nullptr);
+  OperationReader reader(&strings_, &encoder_, &uncorrelated_, &reopened_, 16 << 20,
+                         /*stack_limit_bytes=*/1 << 20);
+  reader.BeginCapture(INT64_MIN);
+  reader.Read([](void*) {}, nullptr);
+  const wire::Batch batch = DecodedBatch(encoder_.Finish(1, strings_.last_id()));
+  const auto& stacks = batch.operations().stack_id();
+  ASSERT_EQ(stacks.size(), 4);
+  EXPECT_EQ(stacks[0], stacks[1]);
+  EXPECT_EQ(stacks[0], stacks[2]);
+  EXPECT_NE(stacks[0], stacks[3]);
+  const std::string_view text = strings_.Text(stacks[0]);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  EXPECT_EQ(reader.stacks_left_out(), 0u);
+}
+
+TEST_F(ThreadOperationsTest, StacksBeyondTheirLimitAreLeftOutAndCounted) {
+  StackNames names(&strings_, /*limit_bytes=*/4096);
+  constexpr uint64_t kStacks = 200;
+  uint64_t named = 0;
+  for (uint64_t i = 0; i < kStacks; ++i) {
+    // Of a module that there is not.
+    const StackFrame frame = {.module = kMostModules, .address = i};
+    named += names.NameOf({reinterpret_cast<const char*>(&frame), sizeof(frame)}) != 0;
+  }
+  EXPECT_GT(named, 10u);
+  EXPECT_EQ(named + names.left_out(), kStacks);
+  EXPECT_LE(names.memory_bytes(), 4096u);
 }
 
 }  // namespace

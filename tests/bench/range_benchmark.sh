@@ -1,7 +1,7 @@
 #!/bin/bash
 # The cost of nvtxRangePush + nvtxRangePop on an application's thread: with nothing listening, with an NVTX tool that does nothing, and
-# with the collector (capturing on the simulated CUDA, a daemon reading); and of tpcollect.h's ranges, without the collector and with it.
-# In turn, so that the machine's mood is the same for all.
+# with the collector (capturing on the simulated CUDA, a daemon reading), without and with the innermost eight frames of each range's stack;
+# and of tpcollect.h's ranges, without the collector and with it. In turn, so that the machine's mood is the same for all.
 #
 #   bazel run -c opt //tests/bench:range_benchmark
 set -euo pipefail
@@ -21,7 +21,8 @@ for _ in $(seq 100); do [ -S "$TP_SOCKET" ] && break; sleep 0.05; done
 for round in 1 2 3 4 5; do
   echo "nothing $(env -u LD_PRELOAD "$program")"
   echo "empty $(NVTX_INJECTION64_PATH=$empty_tool LD_LIBRARY_PATH=$simulated "$program")"
-  echo "collector $(LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program")"
+  echo "collector $(LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program" nvtx 8)"
+  echo "stacks $(TP_STACKS=8 LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program" nvtx 8)"
   echo "header-without-collector $(env -u LD_PRELOAD "$program" header)"
   echo "header $(LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program" header)"
   echo "header-operation $(LD_PRELOAD=$collector LD_LIBRARY_PATH=$simulated "$program" operation)"
@@ -34,7 +35,8 @@ done | awk '
   }
   END {
     printf "%-28s %12s %12s\n", "range push + pop, one thread", "median ns", "least ns"
-    split("nothing empty collector header-without-collector header header-operation", names)
-    for (i = 1; i <= 6; i++) printf "%-28s %12.1f %12.1f\n", names[i], m[names[i]] = middle(names[i]), least[names[i]]
+    split("nothing empty collector stacks header-without-collector header header-operation", names)
+    for (i = 1; i <= 7; i++) printf "%-28s %12.1f %12.1f\n", names[i], m[names[i]] = middle(names[i]), least[names[i]]
     printf "the collector costs %.1f ns more than an empty tool\n", m["collector"] - m["empty"]
+    printf "TP_STACKS=8 costs %.1f ns more than none\n", m["stacks"] - m["collector"]
   }'

@@ -2,14 +2,16 @@
 // pair: the median and the smallest of many short bursts, with pauses between them in which a
 // collector can read what was written, as in a program that does work.
 //
-//   range_cost [nvtx|header|operation]
+//   range_cost [nvtx|header|operation [DEPTH]]
 //
-// operation: collector/tpcollect.h's, with two inputs, flops and output bytes. (range_benchmark.sh
-// runs it without a tool, with an empty one, and with the collector.)
+// DEPTH: calls between main and the ranges, so that there is a stack to walk. operation:
+// collector/tpcollect.h's, with two inputs, flops and output bytes. (range_benchmark.sh runs it
+// without a tool, with an empty one, and with the collector.)
 
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,6 +69,18 @@ std::vector<double> Measure(Range&& range) {
   return pair_ns;
 }
 
+std::vector<double> Measure(const char* what) {
+  if (strcmp(what, "header") == 0) return Measure([] { Header(); });
+  if (strcmp(what, "operation") == 0) return Measure([] { Operation(); });
+  return Measure([] { Nvtx(); });
+}
+
+__attribute__((noinline)) std::vector<double> MeasureBelow(int depth, const char* what) {
+  std::vector<double> pair_ns = depth == 0 ? Measure(what) : MeasureBelow(depth - 1, what);
+  asm volatile("" ::: "memory");  // Each call keeps its frame.
+  return pair_ns;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,10 +94,7 @@ int main(int argc, char** argv) {
     }
   }
   nvtxRangePushA("outer");
-  const std::vector<double> pair_ns = strcmp(what, "header") == 0 ? Measure([] { Header(); })
-                                      : strcmp(what, "operation") == 0
-                                          ? Measure([] { Operation(); })
-                                          : Measure([] { Nvtx(); });
+  const std::vector<double> pair_ns = MeasureBelow(argc > 2 ? atoi(argv[2]) : 0, what);
   nvtxRangePop();
   printf("%.1f %.1f\n", pair_ns[kBursts / 2], pair_ns[0]);
   return 0;

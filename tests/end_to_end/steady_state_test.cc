@@ -12,11 +12,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(SteadyState, HasNoAllocationNoLockAndNoSystemCallOfOursOnTheProgramsThreads) {
+// Of a program with these variables.
+void ExpectSteadyState(const Environment& variables) {
   Sandbox sandbox;
   sandbox.StartDaemon();
-  Program program =
-      sandbox.Start({Sandbox::Built("tests/programs/steady_state")}, sandbox.Traced());
+  Environment environment = sandbox.Traced();
+  environment.insert(environment.end(), variables.begin(), variables.end());
+  Program program = sandbox.Start({Sandbox::Built("tests/programs/steady_state")}, environment);
   const Result result = program.Wait();
   if (result.status == 77) GTEST_SKIP() << "this kernel cannot tell a program its system calls";
   ASSERT_EQ(result.status, 0);
@@ -34,6 +36,12 @@ TEST(SteadyState, HasNoAllocationNoLockAndNoSystemCallOfOursOnTheProgramsThreads
   EXPECT_GT(process["events"]["kernels"], 1000);
   EXPECT_EQ(process["losses"], Json::object());
 }
+
+TEST(SteadyState, HasNoAllocationNoLockAndNoSystemCallOfOursOnTheProgramsThreads) {
+  ExpectSteadyState({});
+}
+
+TEST(SteadyState, HasNoneEitherWithTheStacksOfRanges) { ExpectSteadyState({{"TP_STACKS", "8"}}); }
 
 }  // namespace
 }  // namespace tp::test

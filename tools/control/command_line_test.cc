@@ -430,6 +430,30 @@ TEST_F(Run, PreloadsInFrontOfWhatIsSetAndKeepsTheUsersInjection) {
   EXPECT_THAT(outcome.errors, HasSubstr("CUDA_INJECTION64_PATH=/mine.so is kept"));
 }
 
+TEST_F(Run, WithCublasPreloadsItsLibraryBehindTheCollector) {
+  char folder[] = "/tmp/tp-cublas-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string collector = std::string(folder) + "/libtpcollect.so";
+  const std::string shim = std::string(folder) + "/libtpcollect_cublas.so";
+  std::ofstream(collector) << "no library";
+  setenv("TP_COLLECTOR", collector.c_str(), 1);
+  Outcome outcome = Tpctl({"run", "--cublas", "--", "/bin/true"});
+  EXPECT_EQ(outcome.status, kWorkFailed);
+  EXPECT_THAT(outcome.errors, HasSubstr(shim));
+  EXPECT_EQ(LinesIn(outcome.errors), 1) << outcome.errors;
+
+  std::ofstream(shim) << "no library";
+  setenv("EXPECTED", (collector + ":" + shim + ":/lib/other.so").c_str(), 1);
+  setenv("LD_PRELOAD", ("/lib/other.so:" + shim).c_str(), 1);
+  outcome =
+      Tpctl({"run", "--cublas", "--", "/bin/sh", "-c", "test \"$LD_PRELOAD\" = \"$EXPECTED\""});
+  unsetenv("LD_PRELOAD");
+  EXPECT_EQ(outcome.status, 0);
+  unlink(shim.c_str());
+  unlink(collector.c_str());
+  rmdir(folder);
+}
+
 TEST_F(Run, OptionsOfTheCommandAreItsOwn) {
   EXPECT_EQ(Tpctl({"run", "--", "/bin/sh", "-c", "test \"$1\" = --help -a \"$2\" = --", "sh",
                    "--help", "--"})

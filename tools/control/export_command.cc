@@ -1,5 +1,5 @@
 // `tpctl export`: a trace file as a trace for viewers and other tools, or as stacks for flame
-// graphs.
+// graphs; of traced processes the latter.
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,10 +14,13 @@
 #include "tools/control/command.h"
 #include "tools/control/exit_status.h"
 #include "tools/control/file_output.h"
+#include "tools/control/query_client.h"
 #include "tools/control/terminal_text.h"
 
 namespace tp {
 namespace {
+
+constexpr uint32_t kAllFrames = 1024;
 
 enum class ExportFormat { kChrome, kChromeTorch, kStacks };
 
@@ -34,6 +37,7 @@ absl::Status Check(const ExportArguments& arguments) {
   if (!arguments.metric.empty() && arguments.format != ExportFormat::kStacks) {
     return absl::InvalidArgumentError("--metric is for --format stacks: traces hold all of them");
   }
+  if (arguments.format == ExportFormat::kStacks) return absl::OkStatus();
   if (arguments.pid != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "process ", arguments.pid,
@@ -46,9 +50,43 @@ absl::Status Check(const ExportArguments& arguments) {
   return absl::OkStatus();
 }
 
+const std::string& MetricOf(const ExportArguments& arguments) {
+  return arguments.metric.empty() ? StackMetrics().front() : arguments.metric;
+}
+
+absl::Status WriteStacks(const absl::StatusOr<std::vector<FoldedStack>>& stacks,
+                         const ExportArguments& arguments, std::string_view hint,
+                         std::ostream& errors) {
+  if (!stacks.ok()) return stacks.status();
+  if (stacks->empty()) {
+    errors << "no span has both a stack and " << MetricOf(arguments) << ": the file is empty"
+           << hint << "\n";
+  }
+  return WriteFile(arguments.output, errors, [&](OutputFile* out, const Progress&) {
+    WriteFoldedStacks(*stacks, out);
+    return absl::OkStatus();
+  });
+}
+
+// Of traced processes, whose sums by stack the daemon has.
+absl::Status ExportLiveStacks(const ExportArguments& arguments, std::ostream& errors) {
+  absl::StatusOr<QueryClient> client = QueryClient::Connect();
+  if (!client.ok()) return client.status();
+  query::TableRequest request;
+  request.set_view(query::OPERATIONS);
+  request.set_pid(arguments.pid);
+  request.set_group_by_stack(kAllFrames);
+  request.set_flush(true);
+  const absl::StatusOr<query::Table> table = client->AskTable(request);
+  if (!table.ok()) return table.status();
+  return WriteStacks(FoldStacks(*table, MetricOf(arguments)), arguments,
+                     " (TP_STACKS=16 in a process's environment gives its ranges stacks)", errors);
+}
+
 absl::Status Export(const ExportArguments& arguments, std::ostream& errors) {
   if (absl::Status status = Check(arguments); !status.ok()) return status;
   if (absl::Status status = OutputFile::Check(arguments.output); !status.ok()) return status;
+  if (arguments.input.empty()) return ExportLiveStacks(arguments, errors);
   const absl::StatusOr<WholeRecording> recording = ImportFile(arguments.input);
   if (!recording.ok()) return recording.status();
   Summary summary = Summarize(*recording);
@@ -64,16 +102,7 @@ absl::Status Export(const ExportArguments& arguments, std::ostream& errors) {
       return absl::OkStatus();
     });
   }
-  const std::string& metric = arguments.metric.empty() ? StackMetrics().front() : arguments.metric;
-  const absl::StatusOr<std::vector<FoldedStack>> stacks = FoldStacks(*recording, summary, metric);
-  if (!stacks.ok()) return stacks.status();
-  if (stacks->empty()) {
-    errors << "no span has both a stack and " << metric << ": the file is empty\n";
-  }
-  return WriteFile(arguments.output, errors, [&](OutputFile* out, const Progress&) {
-    WriteFoldedStacks(*stacks, out);
-    return absl::OkStatus();
-  });
+  return WriteStacks(FoldStacks(*recording, summary, MetricOf(arguments)), arguments, "", errors);
 }
 
 }  // namespace
@@ -86,9 +115,15 @@ void AddExportCommand(CLI::App* app, Action* action) {
       "  tpctl export --input trace.json.gz --format chrome-torch -o rank0.json  for PyTorch's "
       "tools\n"
       "  tpctl export --input trace.json.gz --format stacks --metric self_cuda_time -o - |\n"
-      "    flamegraph.pl > cuda.svg\n");
+      "    flamegraph.pl > cuda.svg\n"
+      "  tpctl export --pid 4242 --format stacks -o stacks.txt                   of a process with "
+      "TP_STACKS\n");
   command->add_option("--input", arguments->input, "The trace file to read")->type_name("FILE");
-  command->add_option("--pid", arguments->pid, "A traced process; it has no events to export yet")
+  command
+      ->add_option(
+          "--pid", arguments->pid,
+          "A traced process (default without --input: all), for stacks: it has no events to export "
+          "yet")
       ->check(CLI::Validator(CLI::PositiveNumber).description(""))
       ->type_name("PID");
   command

@@ -60,6 +60,13 @@ absl::StatusOr<std::string> FindCollector() {
       " (../lib, ../collector) nor in the system's library folders: set TP_COLLECTOR to its path"));
 }
 
+absl::StatusOr<std::string> FindCublasShim(const std::string& collector) {
+  const fs::path shim = fs::path(collector).parent_path() / "libtpcollect_cublas.so";
+  if (IsFile(shim)) return Absolute(shim);
+  return absl::NotFoundError(absl::StrCat("there is no file ", shim.string(),
+                                          ", which --cublas needs beside the collector"));
+}
+
 absl::StatusOr<std::string> FindDaemonProgram() {
   if (const char* named = Environment("TPD")) {
     if (IsProgram(named)) return Absolute(named);

@@ -12,6 +12,10 @@ namespace tp {
 // tpctl's folder, else the system's library folders. NotFound says where it was looked for.
 absl::StatusOr<std::string> FindCollector();
 
+// The library that goes with it to tell operations of cuBLAS's calls: beside the collector.
+// NotFound says where it was looked for.
+absl::StatusOr<std::string> FindCublasShim(const std::string& collector);
+
 // The daemon's program: $TPD, else tpd beside tpctl, else on the PATH.
 absl::StatusOr<std::string> FindDaemonProgram();
 

@@ -2,28 +2,34 @@
 
 #include <stdlib.h>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 namespace tp {
 
-absl::StatusOr<Preload> PreloadOf(const std::string& collector) {
-  // The loader takes both as the end of a name, and knows no way to quote them.
-  if (collector.find_first_of(": ") != std::string::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("LD_PRELOAD cannot name ", collector,
-                     ", which has a blank or colon in it: set TP_COLLECTOR to another path"));
-  }
-  Preload preload;
-  const char* before = getenv("LD_PRELOAD");
-  std::string libraries = collector;
-  if (before != nullptr) {
-    for (absl::string_view library :
-         absl::StrSplit(before, absl::ByAnyChar(": "), absl::SkipEmpty())) {
-      if (library != collector) absl::StrAppend(&libraries, ":", library);
+absl::StatusOr<Preload> PreloadOf(const std::string& collector,
+                                  const std::vector<std::string>& others) {
+  std::vector<std::string> libraries = {collector};
+  libraries.insert(libraries.end(), others.begin(), others.end());
+  for (const std::string& library : libraries) {
+    // The loader takes both as the end of a name, and knows no way to quote them.
+    if (library.find_first_of(": ") != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("LD_PRELOAD cannot name ", library,
+                       ", which has a blank or colon in it: set TP_COLLECTOR to another path"));
     }
   }
-  preload.variables.emplace_back("LD_PRELOAD", libraries);
+  Preload preload;
+  if (const char* before = getenv("LD_PRELOAD")) {
+    const std::vector<std::string> set =
+        absl::StrSplit(before, absl::ByAnyChar(": "), absl::SkipEmpty());
+    for (const std::string& library : set) {
+      if (absl::c_find(libraries, library) == libraries.end()) libraries.push_back(library);
+    }
+  }
+  preload.variables.emplace_back("LD_PRELOAD", absl::StrJoin(libraries, ":"));
   struct Injection {
     const char* name;
     const char* consequence;

@@ -15,9 +15,11 @@ struct Preload {
   std::vector<std::string> notes;  // What the user has set and is kept, and what follows from that.
 };
 
-// In front of an LD_PRELOAD that is set; CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH only where
-// they are not set. InvalidArgument for a path that LD_PRELOAD cannot name.
-absl::StatusOr<Preload> PreloadOf(const std::string& collector);
+// The collector and `others` in front of an LD_PRELOAD that is set; CUDA_INJECTION64_PATH and
+// NVTX_INJECTION64_PATH only where they are not set. InvalidArgument for a path that LD_PRELOAD
+// cannot name.
+absl::StatusOr<Preload> PreloadOf(const std::string& collector,
+                                  const std::vector<std::string>& others = {});
 
 }  // namespace tp
 

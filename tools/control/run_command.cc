@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <thread>
 
@@ -128,7 +129,8 @@ absl::Status PrintSummary(pid_t command, int64_t start_ns, std::ostream& errors)
       OurProcesses(&*client, command, start_ns);
   if (!processes.ok()) return processes.status();
   if (processes->empty()) {
-    errors << "tpctl: nothing was captured: the command made no CUDA call, or ended before it could send "
+    errors << "tpctl: nothing was captured: the command made no CUDA call, or ended before it "
+              "could send "
               "any (abort, _exit, a signal)\n";
     return absl::OkStatus();
   }
@@ -155,7 +157,7 @@ absl::Status PrintSummary(pid_t command, int64_t start_ns, std::ostream& errors)
   return absl::OkStatus();
 }
 
-int RunTraced(const std::vector<std::string>& command, std::ostream& errors) {
+int RunTraced(const std::vector<std::string>& command, bool with_cublas, std::ostream& errors) {
   if (command.empty()) {
     return Fail(absl::InvalidArgumentError(
                     "run needs a command, as in `tpctl run -- ./app` (see `tpctl run --help`)"),
@@ -163,7 +165,13 @@ int RunTraced(const std::vector<std::string>& command, std::ostream& errors) {
   }
   const absl::StatusOr<std::string> collector = FindCollector();
   if (!collector.ok()) return Fail(collector.status(), errors);
-  const absl::StatusOr<Preload> preload = PreloadOf(*collector);
+  std::vector<std::string> shims;
+  if (with_cublas) {
+    const absl::StatusOr<std::string> cublas = FindCublasShim(*collector);
+    if (!cublas.ok()) return Fail(cublas.status(), errors);
+    shims.push_back(*cublas);
+  }
+  const absl::StatusOr<Preload> preload = PreloadOf(*collector, shims);
   if (!preload.ok()) return Fail(preload.status(), errors);
   const absl::StatusOr<RunningDaemon> daemon = EnsureDaemon();
   if (!daemon.ok()) return Fail(daemon.status(), errors);
@@ -189,14 +197,20 @@ void AddRunCommand(CLI::App* app, const std::vector<std::string>* traced, Action
       app, "run", "Trace a command from its start and sum up at its end",
       "  tpctl run -- ./train --epochs 1\n"
       "  tpctl run -- python train.py > log     the summary goes to stderr\n"
+      "  tpctl run --cublas -- ./app            cuBLAS's products as operations, with their flops\n"
       "\n"
       "Starts the daemon if there is none. The exit status is the command's; 128 + N if signal N\n"
       "ended it, 127 if it was not found, 126 if it cannot be run. TP_COLLECTOR names\n"
       "libtpcollect.so if it is not beside tpctl, TPD the daemon.");
+  const auto with_cublas = std::make_shared<bool>(false);
+  command->add_flag("--cublas", *with_cublas,
+                    "Make an operation of each matrix product of cuBLAS, with shapes and flops");
   // For the help alone: the command never gets here.
   command->add_option("COMMAND", "The command and its arguments, after --")->type_name("...");
   command->callback([=] {
-    *action = [traced](std::ostream&, std::ostream& errors) { return RunTraced(*traced, errors); };
+    *action = [traced, with_cublas](std::ostream&, std::ostream& errors) {
+      return RunTraced(*traced, *with_cublas, errors);
+    };
   });
 }
 
