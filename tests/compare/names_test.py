@@ -137,7 +137,7 @@ class Outputs(unittest.TestCase):
         for line, row in zip(lines, table["rows"]):
             self.assertEqual(len(line), len(titles))
             if "name" in row:
-                self.assertEqual(line[titles.index("name")], row["name"])
+                self.assertEqual(line[titles.index("name")], row["name"] or "")
         self.assert_is_for_terminals(self.table(trace, view, "table"))
         return table["rows"]
 

@@ -48,6 +48,10 @@ WholeRecording OfRank(const WholeRecording& merged, const std::string& label, in
   }
   EXPECT_EQ(devices.size(), 1u) << "launches of one rank reach the devices of others";
   *new_device = *devices.begin();
+  const auto described = merged.descriptions.devices.find(*new_device);
+  if (described != merged.descriptions.devices.end()) {
+    one.descriptions.devices[device] = described->second;
+  }
   for (DeviceActivity activity : merged.activities) {
     const bool is_call = IsHostCall(activity.kind);
     if (is_call ? !is_its_own(activity.thread) : activity.device != *new_device) continue;
