@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <unordered_map>
 
@@ -26,7 +27,12 @@ struct HashOfKey {
 };
 
 // Null where two differing ones have one number.
-using Layouts = std::unordered_map<Key, const PayloadLayout*, HashOfKey>;
+// Two copies of a library may have registered different ones under one number.
+struct RegisteredLayout {
+  const PayloadLayout* layout;
+  bool is_ambiguous;
+};
+using Layouts = std::unordered_map<Key, RegisteredLayout, HashOfKey>;
 using Categories = std::unordered_map<Key, std::string, HashOfKey>;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,7 +67,8 @@ size_t BytesOf(const PayloadLayout& layout) {
 
 const PayloadLayout* Find(const Domain* domain, uint64_t number) {
   const auto found = AllLayouts().find({domain, number});
-  return found == AllLayouts().end() ? nullptr : found->second;
+  if (found == AllLayouts().end() || found->second.is_ambiguous) return nullptr;
+  return found->second.layout;
 }
 
 uint64_t Extended(std::string_view bytes, bool is_signed) {
@@ -140,7 +147,7 @@ uint64_t RegisterLayout(const Domain* domain, uint64_t number, PayloadLayout lay
     Layouts& layouts = AllLayouts();
     if (number != 0) {
       if (const auto found = layouts.find({domain, number}); found != layouts.end()) {
-        if (found->second != nullptr && *found->second != layout) found->second = nullptr;
+        if (*found->second.layout != layout) found->second.is_ambiguous = true;
         return number;
       }
     }
@@ -150,9 +157,10 @@ uint64_t RegisterLayout(const Domain* domain, uint64_t number, PayloadLayout lay
     }
     if (number == 0) number = g_next_number++;
     const size_t bytes = BytesOf(layout);
-    const PayloadLayout*& place = layouts[{domain, number}];
     // Never destroyed: the collector thread may be reading by it.
-    place = new PayloadLayout(std::move(layout));
+    auto kept = std::make_unique<const PayloadLayout>(std::move(layout));
+    layouts.insert({{domain, number}, {kept.get(), /*is_ambiguous=*/false}});
+    kept.release();
     g_bytes += bytes;
     return number;
   } catch (const std::bad_alloc&) {

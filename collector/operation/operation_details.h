@@ -53,6 +53,7 @@ class DetailsWriter {
   // False, and nothing is written, if there is no room for all of it.
   bool PutBytes(const void* bytes, size_t size) {
     if (size > sizeof(bytes_) - size_) return false;
+    if (size == 0) return true;  // Of nothing there may be no address.
     memcpy(bytes_ + size_, bytes, size);
     size_ += size;
     return true;
