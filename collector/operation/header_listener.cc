@@ -14,7 +14,7 @@ namespace {
 const Domain* g_domain = nullptr;
 
 std::string_view NameOf(const char* name) {
-  return name == nullptr ? std::string_view() : CutText(name);
+  return name == nullptr ? std::string_view("") : CutText(name);
 }
 
 bool PutInput(const tpcollect_tensor& input, DetailsWriter* writer) {

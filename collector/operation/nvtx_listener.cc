@@ -51,7 +51,7 @@ void EndRange(nvtxRangeId_t id) {
 // Calls `use(RangeText)` with a narrow, wide or registered text.
 template <typename Use>
 auto WithAscii(const char* text, Use&& use) {
-  return use(RangeText{.text = text == nullptr ? std::string_view() : CutText(text)});
+  return use(RangeText{.text = text == nullptr ? std::string_view("") : CutText(text)});
 }
 
 template <typename Use>

@@ -23,7 +23,7 @@ namespace tp::collect {
 // What a range begins with: a text of its own, or a registered one (then `text` is empty), and what
 // it carries beside it.
 struct RangeText {
-  std::string_view text = {};
+  std::string_view text = "";  // At some address, also if it is empty.
   const RegisteredText* registered = nullptr;
   std::string_view details = {};
   DetailsForm form = DetailsForm::kNone;
