@@ -460,8 +460,8 @@ void Collector::BeginCapture(bool anyway) {
       waited_ns_ = WaitedNs();
       waiting_since_ns_ = 0;
       FollowActivities();
-      if (is_running_) capture_->DescribeExisting();
       uncorrelated_.Begin(Capture::CuptiTimeNs());
+      if (is_running_) capture_->DescribeExisting();
       stopped_ns_ = 0;
       state_ = State::kCapturing;
       reason_.clear();

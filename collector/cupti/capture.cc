@@ -161,11 +161,11 @@ bool Capture::SwitchOn(std::string* reason) {
   }
   enabled_ = 0;
   latency_enabled_ = captures_enabled_ = false;
-  if (!Apply(reason)) return false;
+  // Before the others: what is launched between those and the first correlation belongs to nobody.
   for (CUpti_ActivityKind kind : kDescribing) cupti_->Enable(kind);
   TellCuptiNames(cupti_->api().InitializeNvtx);
   is_describing_ = true;
-  return true;
+  return Apply(reason);
 }
 
 void Capture::DescribeExisting() {

@@ -91,7 +91,8 @@ DaemonLink::DaemonLink(BatchQueue* queue, const StringTable* strings,
     : queue_(queue),
       strings_(strings),
       descriptions_(descriptions),
-      messages_(std::move(messages)) {}
+      messages_(std::move(messages)),
+      filters_(SystemCallFilters()) {}
 
 DaemonLink::~DaemonLink() { Disconnect(); }
 
@@ -151,12 +152,9 @@ bool DaemonLink::Connect() {
     refusal_ = "TP_SOCKET is longer than a socket's path may be";
     return false;
   }
-  if (int filters = SystemCallFilters(); filters >= 0) {
-    if (filters_.value_or(filters) != filters) {
-      refusal_ = "a seccomp filter has come since the first try: another might end the process";
-      return false;
-    }
-    filters_ = filters;
+  if (filters_ >= 0 && SystemCallFilters() != filters_) {
+    refusal_ = "a seccomp filter has come since the beginning: another call might end the process";
+    return false;
   }
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {

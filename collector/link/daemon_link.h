@@ -103,7 +103,7 @@ class DaemonLink {
   int fd_ = -1;
   uint64_t inode_ = 0;  // Of fd_: a program that closes all its descriptors closes ours too.
   int64_t next_connect_ns_ = 0;
-  std::optional<int> filters_;  // Of system calls, at the first try to connect.
+  const int filters_;  // Of system calls, at the beginning; negative: not known.
   std::string in_;
   std::string out_;  // Being written, from out_offset_ on.
   size_t out_offset_ = 0;
