@@ -98,6 +98,19 @@ TEST(ThreadNames, AThreadThatHasEndedKeepsItsName) {
   EXPECT_EQ(Names(descriptions)[id], "short");
 }
 
+TEST(ThreadNames, OfMoreThreadsThanAreKeptTheLaterHaveNone) {
+  const auto own = static_cast<uint32_t>(gettid());
+  for (const uint32_t before : {4095u, 4096u}) {
+    Descriptions descriptions;
+    ThreadNames names(&descriptions);
+    // Numbers that no thread has.
+    for (uint32_t i = 0; i < before; ++i) names.Seen((uint32_t{1} << 30) + i);
+    names.Seen(own);
+    for (uint32_t i = 0; i <= before; ++i) names.ReadNew();
+    EXPECT_EQ(Names(descriptions).count(own), before < 4096 ? 1u : 0u) << before;
+  }
+}
+
 TEST(ThreadNames, NothingIsReadAfterAFilterOfSystemCallsHasCome) {
   const pid_t child = fork();
   if (child == 0) {

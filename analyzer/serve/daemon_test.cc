@@ -319,6 +319,18 @@ TEST_F(DaemonTest, ATextThatIsNoUtf8Arrives) {
   ASSERT_EQ(table.operations_size(), 2) << Text(table);
 }
 
+TEST_F(DaemonTest, AHelloThatIsNoUtf8IsRefusedInTheLogAlone) {
+  testing::internal::CaptureStderr();  // The daemon writes where we do.
+  {
+    const DaemonProcess daemon(socket_path() + ".other");
+    // The first byte of its collector_version, field 14, is no UTF-8.
+    Peer peer(daemon.socket_path(), "TPC1");
+    ASSERT_TRUE(peer.SendBytes(std::string("\x05\x0a\x03\x72\x01\xff", 6)));
+    EXPECT_TRUE(peer.WaitUntilClosed());
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(DaemonTest, TwoHundredConnectionsAreServed) {
   auto healthy = Connect(CollectorClient::UsualHello());
   std::vector<std::unique_ptr<Peer>> silent;

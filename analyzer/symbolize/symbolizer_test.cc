@@ -68,6 +68,15 @@ TEST_F(SymbolizerTest, NamesFunctionsOfAProgram) {
   EXPECT_EQ(symbolizer.FrameName(getpid(), Module(), also_named_), "tp_also_named");
 }
 
+TEST_F(SymbolizerTest, AReturnToTheNextFunctionIsFromTheOneBefore) {
+  // As behind a call of a function that does not return, which is the last of its caller.
+  const absl::StatusOr<ElfSymbols> symbols = ElfSymbols::Open(path_);
+  ASSERT_TRUE(symbols.ok()) << symbols.status();
+  uint64_t end = named_;
+  while (symbols->FunctionAt(end) == symbols->FunctionAt(named_)) ++end;
+  EXPECT_EQ(Symbolizer().FrameName(getpid(), Module(), end), "tp_symbolizer_test::Named(int)");
+}
+
 TEST_F(SymbolizerTest, NamesFunctionsThatALibraryExports) {
   Dl_info info;
   ASSERT_NE(dladdr(reinterpret_cast<const void*>(&strtol), &info), 0);

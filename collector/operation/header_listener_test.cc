@@ -224,5 +224,23 @@ TEST_F(HeaderListener, WhatIsToldAtTheEndBelongsToTheRangeThatEnds) {
   Take();
 }
 
+TEST_F(HeaderListener, WhatIsToldOfARangeBeyondTheDeepestIsNoOthers) {
+  std::thread([] {
+    ThreadOperations* thread = ThreadOperations::Current();
+    // So that its nesting cannot grow, though its ring has room.
+    ThreadOperationsList::Configure(ThreadOperationsList::memory_bytes(), nullptr);
+    DetailsWriter writer;
+    writer.Put(NvtxHeader{0, 2, 5, 0});
+    constexpr int kTooDeep = 200;
+    for (int i = 0; i < kTooDeep; ++i) thread->Push(nullptr, {.text = "deep"});
+    thread->AddToInnermost(nullptr, writer.bytes(), DetailsForm::kNvtx);
+    for (int i = 0; i < kTooDeep; ++i) thread->Pop(nullptr);
+    thread->Push(nullptr, {.text = "shallow"});
+    thread->AddToInnermost(nullptr, writer.bytes(), DetailsForm::kNvtx);
+    thread->Pop(nullptr);
+  }).join();
+  EXPECT_EQ(Values(Take()), std::vector<std::string>{"payload=5"});
+}
+
 }  // namespace
 }  // namespace tp::collect
