@@ -48,6 +48,7 @@ stage() {
   chmod -R u+w "$to"
 }
 
+# By asking the driver, and not tools/setup.sh, which is not there where this was packed.
 have_gpu() { python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL("libcuda.so.1").cuInit(0) != 0)' 2>/dev/null; }
 
 if [ -z "$pack" ] && [ "$simulated" -eq 0 ] && ! have_gpu; then

@@ -223,9 +223,11 @@ def check_tests(machine, report):
             seen += ": " + ", ".join(failed)
         elif status != 0:
             seen += f" ({status})"
+        if status != 0:
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix=f"tp-acceptance-{test}-", suffix=".log", delete=False) as log:
+                log.write(output)
+            seen += f"; see {log.name}"
         report.add(test, WRONG if status != 0 else LEFT_OUT if passed == 0 else RIGHT, seen)
-        with open(os.path.join(tempfile.gettempdir(), "tp-acceptance-" + test + ".log"), "w", encoding="utf-8") as log:
-            log.write(output)
 
 
 def check_same_steps(machine, python, device, report):
