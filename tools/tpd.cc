@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,7 +77,9 @@ int Parse(int argc, char** argv, Arguments* arguments) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);
+    app.exit(asked);
+    std::cout.flush();
+    return std::cout.fail() ? Complain("cannot write to standard output", kExitFailed) : 0;
   } catch (const CLI::ParseError& error) {
     return Complain(std::string(error.what()) + " (tpd --help lists the options)",
                     kExitBadArguments);

@@ -139,8 +139,7 @@ TEST(Nsight, OnlyRangesAreRanges) {
   database.Range(1, "2", "from the future", 1234);
   recording = Import(database);
   EXPECT_EQ(recording.spans.size(), 4u);
-  EXPECT_THAT(recording.notes,
-              ElementsAre("1 NVTX events are of kinds that are not known: left out"));
+  EXPECT_THAT(recording.notes, ElementsAre("1 NVTX event of unknown kinds: left out"));
 }
 
 TEST(Nsight, ARangeWithoutAnEndEndsWithTheRecording) {
@@ -150,7 +149,7 @@ TEST(Nsight, ARangeWithoutAnEndEndsWithTheRecording) {
   database.Call(300, 310, 1, "cudaLaunchKernel");
   database.Kernel(400, 1000, "1", "a");
   const WholeRecording recording = Import(database);
-  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("2 NVTX ranges have no end")));
+  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("2 NVTX ranges without an end")));
   const query::Table table = TableOf(recording, query::OPERATIONS);
   ASSERT_EQ(table.operations_size(), 2);
   EXPECT_EQ(table.operations(0).name(), "open too");

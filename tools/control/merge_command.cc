@@ -45,11 +45,9 @@ void AddMergeCommand(CLI::App* app, Action* action) {
   command->add_option("FILE", arguments->inputs, "The traces, .json or .json.gz")
       ->required()
       ->type_name("");
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "The file to write, compressed if its name ends with .gz; -: standard output")
-      ->required()
-      ->type_name("FILE");
+  AddFileOption(command, "-o,--output", &arguments->output,
+                "The file to write, compressed if its name ends with .gz; -: standard output")
+      ->required();
   command->callback([=] {
     *action = [arguments](std::ostream& out, std::ostream& errors) {
       out.flush();
