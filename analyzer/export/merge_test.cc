@@ -85,9 +85,11 @@ TEST_F(MergeTest, IdsOfTwoRanksNeverMeetAndBelongTogetherAsBefore) {
     const int64_t offset = rank * 9;
     EXPECT_EQ(events[0]["args"]["External id"], 3 + offset);
     EXPECT_EQ(events[1]["args"], json({{"External id", 3 + offset}, {"correlation", 9 + offset}}));
-    EXPECT_EQ(
-        events[2]["args"],
-        json({{"correlation", 9 + offset}, {"device", device}, {"stream", 7}, {"External id", 0}}));
+    EXPECT_EQ(events[2]["args"], json({{"correlation", 9 + offset},
+                                       {"device", device},
+                                       {"stream", 7},
+                                       {"External id", 0},
+                                       {"process", host}}));
     EXPECT_EQ(events[2]["pid"], device);
     EXPECT_EQ(events[3]["args"]["Device Id"], device);
     EXPECT_EQ(events[4]["id"], 9 + offset);
@@ -144,11 +146,11 @@ TEST_F(MergeTest, TimesOfDifferentBasesMeetToTheNanosecond) {
 TEST_F(MergeTest, TimesSince1970MeetThoseOfATraceWithABase) {
   Trace(R"({"traceEvents": [{"ph": "X", "pid": 1, "ts": 5.25, "dur": 10}],
             "baseTimeNanoseconds": 1711964646000000000})");
-  Trace(R"({"traceEvents": [{"ph": "X", "pid": 1, "ts": 1711964646000003.5, "dur": 10}]})");
+  Trace(R"({"traceEvents": [{"ph": "X", "pid": 1, "ts": 1711964646000005.25, "dur": 10}]})");
   const json merged = Merged();
   EXPECT_NE(text_.find("\"ts\": 5.25,"), std::string::npos);
   EXPECT_EQ(merged["traceEvents"].dump().find("17119646"), std::string::npos) << text_;
-  EXPECT_NE(text_.find("\"ts\": 3.500,"), std::string::npos) << text_;
+  EXPECT_NE(text_.find("\"ts\": 5.250,"), std::string::npos) << text_;
   EXPECT_EQ(merged["baseTimeNanoseconds"], 1711964646000000000);
   EXPECT_TRUE(notes_.empty());
 }

@@ -207,7 +207,7 @@ TEST(Nsight, GraphsRecordedAsAWholeAreWorkOfTheirLaunchAndSaid) {
       "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1000, 3500, 0, 1, 7, 4, 0, 12, 13)");
   database.Kernel(1, 2, "0", "a");
   const WholeRecording recording = Import(database);
-  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("1 launches of CUDA graphs (2.500us")));
+  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("1 launch of a CUDA graph (2.500us")));
   EXPECT_EQ(Text(recording, TheOnly(recording, ActivityKind::kGraph).name), "CUDA graph 12");
   EXPECT_EQ(TableOf(recording, query::KERNELS).device_time_total_ns(), 2501);
 }

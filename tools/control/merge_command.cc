@@ -18,6 +18,9 @@ struct MergeArguments {
 };
 
 int Merge(const MergeArguments& arguments, std::ostream& errors) {
+  for (const std::string& input : arguments.inputs) {
+    if (input.empty()) return Fail(absl::InvalidArgumentError("a file's name is missing"), errors);
+  }
   std::vector<std::string> notes;
   const absl::Status status =
       WriteFile(arguments.output, errors, [&](OutputFile* out, const Progress& progress) {
