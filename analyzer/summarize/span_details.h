@@ -59,7 +59,7 @@ class SpanDetails {
     });
   }
 
-  TwoGenerations<uint64_t, Details> details_;
+  TwoGenerations<Details> details_;
   size_t added_values_ = 0;
   uint64_t let_go_ = 0;
 };

@@ -13,7 +13,7 @@ SpanSums::SpanSums(size_t span_limit, size_t group_limit)
     : span_limit_(std::clamp<size_t>(span_limit, 1, kNoSpan - 1)),
       nesting_(this),
       groups_(std::min<size_t>(group_limit, (1 << 28) - 1)),
-      by_id_(0, HashOfId{&nesting_}, EqualId{&nesting_}),
+      by_id_(0, HashOfSpan{&nesting_}, EqualId{&nesting_}),
       work_before_span_(span_limit_),
       end_before_span_(kEndsBeforeSpans) {}
 
