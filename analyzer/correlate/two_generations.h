@@ -19,10 +19,14 @@ class TwoGenerations {
   explicit TwoGenerations(size_t limit) : half_(limit > 2 ? limit / 2 : 1) {}
 
   Value* Find(uint64_t id) {
-    if (auto found = young_.find(id); found != young_.end()) return &found->second;
-    if (old_.empty()) return nullptr;
-    auto found = old_.find(id);
-    return found == old_.end() ? nullptr : &found->second;
+    if (last_ != nullptr && last_id_ == id) return last_;
+    for (Map* generation : {&young_, &old_}) {
+      if (generation->empty()) continue;
+      if (auto found = generation->find(id); found != generation->end()) {
+        return Remember(id, &found->second);
+      }
+    }
+    return nullptr;
   }
 
   // The entry, new and empty if it was not there. `forgotten` is called with the map of those that
@@ -36,7 +40,7 @@ class TwoGenerations {
       young_.clear();
       young_.reserve(half_);
     }
-    return young_[id];
+    return *Remember(id, &young_[id]);
   }
 
   // The same, and the entry counts as new: it is let go after those that are here now.
@@ -45,6 +49,7 @@ class TwoGenerations {
     auto found = old_.find(id);
     if (found == old_.end()) return At(id, forgotten);
     Value value = std::move(found->second);
+    last_ = nullptr;
     old_.erase(found);
     Value& renewed = At(id, forgotten);
     renewed = std::move(value);
@@ -60,6 +65,7 @@ class TwoGenerations {
   }
 
   void Erase(uint64_t id) {
+    last_ = nullptr;
     if (young_.erase(id) == 0) old_.erase(id);
   }
 
@@ -69,9 +75,19 @@ class TwoGenerations {
   }
 
  private:
+  using Map = absl::flat_hash_map<uint64_t, Value, HashOfId>;
+
+  Value* Remember(uint64_t id, Value* value) {
+    last_id_ = id;
+    return last_ = value;
+  }
+
   size_t half_;
-  absl::flat_hash_map<uint64_t, Value, HashOfId> young_;
-  absl::flat_hash_map<uint64_t, Value, HashOfId> old_;
+  Map young_;
+  Map old_;
+  // What was asked for last: mostly it is asked for again.
+  uint64_t last_id_ = 0;
+  Value* last_ = nullptr;
 };
 
 }  // namespace tp

@@ -85,6 +85,7 @@ class SpanSums final : Nesting::Observer {
     return span == kNoSpan ? kNoGroup : group(span);
   }
   uint32_t group(SpanSlot span) const { return spans_[span].group; }
+  StringId dtypes(SpanSlot span) const { return spans_[span].dtypes; }
   SpanNumbers Numbers(SpanSlot span) const;
   // Place of the span among all that were added.
   uint64_t Sequence(SpanSlot span) const;
@@ -131,6 +132,7 @@ class SpanSums final : Nesting::Observer {
     uint32_t flags : 4 = 0;
     int32_t kernels = 0;
     uint32_t sequence = 0;  // Modulo 2^32.
+    StringId dtypes = 0;
   };
   // What few spans have.
   struct Bytes {
@@ -165,6 +167,7 @@ class SpanSums final : Nesting::Observer {
   void AddNestedBytes(SpanSlot span, int64_t delta);
   void MarkDirty(SpanSlot span);
   void CarryUp(SpanSlot span);
+  void MoveUpAll();
   // False if there is nothing to let go.
   bool LetGoOldest();
 

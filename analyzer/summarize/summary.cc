@@ -136,7 +136,6 @@ void Summary::AddSpan(const Span& span) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);
     return;
   }
-  state_->details.AddTypes(span.id, span.dtypes);
   if (!state_->spans.Add(span)) state_->impossible.AddSpan(Impossibility::kEndsBeforeStart);
   if (span.given_device_ns >= 0) state_->given_device_time = true;
 }
