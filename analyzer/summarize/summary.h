@@ -82,6 +82,7 @@ class Summary {
   // When the source was last heard of: spans that are open then end there, not at the time of a
   // query. INT64_MAX: it is still heard of.
   void SetRecordingEnd(int64_t end_ns);
+  int64_t recording_end_ns() const;
 
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
   void AddSpan(const Span& span);

@@ -177,7 +177,7 @@ query::Table TabulateWhole(const WholeRecording& recording, const Summary& summa
   if (!each.empty()) summaries.clear();
   for (const auto& [pid, its] : each) summaries.push_back(&its);
 
-  query::Table table = Tabulate(summaries, options, /*now_ns=*/INT64_MAX);
+  query::Table table = Tabulate(summaries, options, summary.recording_end_ns());
   if (!recording.device_kind.empty() && !table.device_kind().empty()) {
     table.set_device_kind(recording.device_kind);
   }
