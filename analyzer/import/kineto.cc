@@ -157,6 +157,18 @@ class KinetoImport {
     return is_full_;
   }
 
+  // For as many as the file will bring if it goes on like this: to grow step by step is to copy all
+  // of them each time, into memory that was never touched.
+  template <typename Record>
+  void MakeRoom(std::vector<Record>* records) const {
+    constexpr size_t kFew = 1 << 12, kMostGrowth = 8;
+    const size_t size = records->size();
+    if (size < records->capacity() || size < kFew) return;
+    const double of_whole_file = static_cast<double>(size) / std::max(bytes_.PartRead(), 1e-3);
+    const double expected = std::min(of_whole_file * 1.05, static_cast<double>(limits_.records));
+    records->reserve(std::clamp(static_cast<size_t>(expected), size * 5 / 4, size * kMostGrowth));
+  }
+
   void SeeStart(int64_t start_ns) {
     base_ns_ = saw_start_ ? std::min(base_ns_, start_ns) : start_ns;
     saw_start_ = true;
@@ -266,6 +278,7 @@ class KinetoImport {
       span.given_kernel_count = Amount(event.kernels);
     }
     if (!event.values.empty()) AddValues(span.id, event.values);
+    MakeRoom(&recording_.spans);
     recording_.spans.push_back(span);
     span_ids_.push_back(Id(event.external_id));
   }
@@ -307,6 +320,7 @@ class KinetoImport {
     if (!event.owner.empty() && !IsOnHost(kind)) {
       owners_.emplace_back(recording_.activities.size(), event.owner);
     }
+    MakeRoom(&recording_.activities);
     recording_.activities.push_back(activity);
     activity_ids_.push_back(Id(event.external_id));
   }

@@ -245,7 +245,7 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
   count(late.operation_let_go,
         "records of device work came too long after their operation: counted without it");
   count(summary_->details_let_go(),
-        "spans are kept without their payloads and types of inputs: only the latest have them");
+        "spans are kept without their payloads: only the latest have them");
   count(losses_.batches_left_out(),
         "batches did not come because the collector had to drop them (see the losses)");
   count(names_.left_out(), "names did not fit into memory: shown as (other)");

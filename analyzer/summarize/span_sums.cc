@@ -13,7 +13,7 @@ SpanSums::SpanSums(size_t span_limit, size_t group_limit)
     : span_limit_(std::clamp<size_t>(span_limit, 1, kNoSpan - 1)),
       nesting_(this),
       groups_(std::min<size_t>(group_limit, (1 << 28) - 1)),
-      by_id_(0, HashOfId{&nesting_}, EqualId{&nesting_}),
+      by_id_(0, HashOfSpan{&nesting_}, EqualId{&nesting_}),
       work_before_span_(span_limit_),
       end_before_span_(kEndsBeforeSpans) {}
 
@@ -50,6 +50,7 @@ bool SpanSums::Add(const Span& span) {
   SpanState& state = spans_[slot];
   state = SpanState();
   state.sequence = static_cast<uint32_t>(added_);
+  state.dtypes = span.dtypes;
   state.group = groups_.Index({span.name, span.shapes, span.stack, span.kind, span.asynchronous});
   if (is_open || end_ns > span.start_ns) {
     SpanGroup& group = groups_[state.group];
@@ -208,7 +209,19 @@ void SpanSums::CarryUp(SpanSlot span) {
   if (state.flags & kHasBytes) AddNestedBytes(parent, std::exchange(bytes_[span].waiting, 0));
 }
 
+void SpanSums::MoveUpAll() {
+  nesting_.VisitLatestFirst([this](SpanSlot span) {
+    if (spans_[span].flags & kDirty) CarryUp(span);
+  });
+  // Asynchronous ones, which are in no order and have no parents.
+  for (SpanSlot span : dirty_) spans_[span].flags &= ~kDirty;
+  dirty_.clear();
+}
+
 void SpanSums::MoveUp() {
+  // To look at all in their order costs less than to put many of them in order.
+  constexpr size_t kMany = 16;
+  if (dirty_.size() > nesting_.size() / kMany) return MoveUpAll();
   auto earlier = [this](SpanSlot a, SpanSlot b) { return nesting_.Before(a, b); };
   std::make_heap(dirty_.begin(), dirty_.end(), earlier);
   while (!dirty_.empty()) {

@@ -129,6 +129,8 @@ void Summary::SetRecordingStart(int64_t start_ns) { state_->recording_start_ns =
 
 void Summary::SetRecordingEnd(int64_t end_ns) { state_->recording_end_ns = end_ns; }
 
+int64_t Summary::recording_end_ns() const { return state_->recording_end_ns; }
+
 void Summary::SetLatest(int64_t latest_ns) { state_->latest_ns = latest_ns; }
 
 void Summary::AddSpan(const Span& span) {
@@ -136,7 +138,6 @@ void Summary::AddSpan(const Span& span) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);
     return;
   }
-  state_->details.AddTypes(span.id, span.dtypes);
   if (!state_->spans.Add(span)) state_->impossible.AddSpan(Impossibility::kEndsBeforeStart);
   if (span.given_device_ns >= 0) state_->given_device_time = true;
 }

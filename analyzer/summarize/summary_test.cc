@@ -63,6 +63,30 @@ class SummaryTest : public testing::Test {
   StringTable strings_;
 };
 
+TEST_F(SummaryTest, WorkOfOneOfManySpansMovesUpAfterATable) {
+  Summary summary(&strings_);
+  constexpr uint64_t kOuter = 1, kInner = 100;
+  summary.AddSpan(MakeSpan(kOuter, "outer", 0, 10'000));
+  for (uint64_t i = 0; i < 100; ++i) {
+    const auto start_ns = static_cast<int64_t>(i * 100);
+    summary.AddSpan(MakeSpan(kInner + 2 * i, "middle", start_ns, start_ns + 90));
+    summary.AddSpan(MakeSpan(kInner + 2 * i + 1, "inner", start_ns + 10, start_ns + 80));
+  }
+  int64_t expected_ns = 0;
+  // First of all of them, which are looked at all, then of a few, which are looked for.
+  for (const uint64_t spans : {100, 3}) {
+    for (uint64_t i = 0; i < spans; ++i) {
+      DeviceActivity work = MakeWork("kernel", 20'000, 20'007);
+      work.operation = kInner + 2 * i + 1;
+      summary.AddActivity(work);
+      expected_ns += 7;
+    }
+    for (const char* name : {"outer", "middle", "inner"}) {
+      EXPECT_EQ(Operation(summary, name).device_time_total_ns(), expected_ns) << name;
+    }
+  }
+}
+
 TEST_F(SummaryTest, AnEmptyOneHasEmptyTables) {
   Summary summary(&strings_);
   for (int view = 0; view < static_cast<int>(query::View_ARRAYSIZE); ++view) {

@@ -91,6 +91,7 @@ TEST(WholeSummary, MostRecordsAreTheRecordingWhateverTheirKind) {
   EXPECT_EQ(DeviceTimeNs(recording), 100);
   EXPECT_EQ(Outside(recording), 2u);
   EXPECT_EQ(EndOf(recording), 9010);
+  EXPECT_EQ(TabulateWhole(recording, Summarize(recording), {}).now_ns(), 9010);
 }
 
 TEST(WholeSummary, TimesAtTheEndsOfTheClockDoNotOverflow) {

@@ -58,8 +58,7 @@ absl::Status NameTable::Add(const wire::Strings& strings) {
   return absl::OkStatus();
 }
 
-StringId NameTable::Stack(uint32_t id) {
-  if (id == 0) return 0;
+StringId NameTable::StackOf(uint32_t id) {
   if (const auto found = stacks_.find(id); found != stacks_.end()) return found->second;
   std::vector<std::string> frames;
   for (const std::string& line : SplitFrames(strings_->Text(Name(id)))) {

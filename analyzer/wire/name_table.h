@@ -48,7 +48,7 @@ class NameTable {
   // Of an id that is known and a stack's: its frames as one text (model/frames.h). 0: none of them
   // can be read. Functions of NVTX, of tpcollect.h and of our own libraries, which are
   // only there to say where the program is, are left out.
-  StringId Stack(uint32_t id);
+  StringId Stack(uint32_t id) { return id == 0 ? 0 : StackOf(id); }
   // Without it frames are what the collector has sent.
   void SetFrameNamer(FrameNamer namer) { frame_namer_ = std::move(namer); }
   // What a copy or a fill is called, which CUPTI gives no name: "Memcpy HtoD (Pinned -> Device)".
@@ -62,6 +62,8 @@ class NameTable {
   uint64_t left_out() const { return left_out_; }
 
  private:
+  StringId StackOf(uint32_t id);
+
   StringTable* strings_;
   NameLimits limits_;
   std::vector<StringId> names_;
