@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "analyzer/model/clock_time.h"
@@ -20,6 +21,7 @@
 #include "analyzer/serve/traced_process.h"
 #include "analyzer/summarize/summary.h"
 #include "analyzer/symbolize/symbolizer.h"
+#include "analyzer/wire/batch_decoder.h"
 #include "analyzer/wire/name_table.h"
 #include "proto/capture.pb.h"
 #include "proto/query.pb.h"
@@ -91,6 +93,14 @@ class Session {
   const LossAccount& losses() const { return losses_; }
   const Summary& summary() const { return *summary_; }
   const NameTable& names() const { return names_; }
+  std::string_view Text(StringId id) const { return strings_->Text(id); }
+  // When capturing began, of what is told so far; 0: not known.
+  int64_t recording_start_ns() const { return recording_start_ns_; }
+  // The records of a batch that was taken, once more (analyzer/wire/batch_decoder.h).
+  template <typename Sink>
+  void Decode(const wire::Batch& batch, Sink& sink) {
+    [[maybe_unused]] const auto counts = DecodeBatch(batch, &names_, clock_, sink);
+  }
   size_t memory_bytes() const;
   // "4242 (python train.py)"
   std::string Name() const;
