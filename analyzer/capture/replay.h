@@ -33,12 +33,12 @@ struct Replay {
 // What to do on the way; all may be empty.
 struct ReplayEvents {
   // A session has taken its state, or a batch.
-  std::function<void(Session& session, const capture::State& state)> state;
-  std::function<void(Session& session, const wire::Batch& batch)> batch;
+  std::function<void(Session& session, const capture::State& state)> state = {};
+  std::function<void(Session& session, const wire::Batch& batch)> batch = {};
   // Told now and then which part of the file is read, up to 1.
-  std::function<void(double part)> progress;
+  std::function<void(double part)> progress = {};
   // Asked now and then; true: the replay ends as Cancelled.
-  std::function<bool()> cancelled;
+  std::function<bool()> cancelled = {};
 };
 
 // InvalidArgument with one line if it is no capture that can be read; a broken one gives what it

@@ -17,9 +17,9 @@ struct ImportLimits {
 // What to do on the way; may be empty.
 struct ImportProgress {
   // Told now and then which part of the file is read, up to 1.
-  std::function<void(double part)> told;
+  std::function<void(double part)> told = {};
   // Asked now and then; true: the import ends as Cancelled.
-  std::function<bool()> cancelled;
+  std::function<bool()> cancelled = {};
 };
 
 }  // namespace tp

@@ -16,8 +16,6 @@ constexpr int kMostOpen = 1 << 16;
 constexpr size_t kMostOpenBytes = size_t{2} << 20;
 constexpr const char* kNotRecorded = "recorder was slow";
 
-std::string Text(std::string_view text) { return std::string(text); }
-
 }  // namespace
 
 void Session::SaveState(int64_t now_ns, capture::State* state) const {
@@ -44,7 +42,7 @@ void Session::SaveState(int64_t now_ns, capture::State* state) const {
 
   size_t bytes = 0;
   summary_->VisitOpenSpans([&](const Span& span, bool has_key) {
-    const auto text = [&](StringId id) { return Text(strings_->Text(id)); };
+    const auto text = [&](StringId id) { return std::string(Text(id)); };
     if (state->open_size() == kMostOpen || bytes >= kMostOpenBytes) {
       state->set_open_left_out(state->open_left_out() + 1);
       return;
