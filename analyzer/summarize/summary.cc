@@ -162,6 +162,8 @@ void Summary::AddCounter(const CounterValue& counter) {
 bool Summary::HasSpan(uint64_t id) const { return state_->spans.Has(id); }
 
 void Summary::CloseSpan(uint64_t id, int64_t end_ns) {
+  // It ended before the time from which on it counts, and nothing of it is left.
+  if (id != kNoOperation && end_ns < state_->spans_from_ns) end_ns = state_->spans_from_ns;
   if (!state_->IsInside(end_ns, end_ns)) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);
     return;
