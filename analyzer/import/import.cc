@@ -24,7 +24,7 @@ absl::StatusOr<WholeRecording> ImportFile(const std::string& path,
   const absl::StatusOr<FileKind> kind = KindOf(path);
   if (!kind.ok()) return kind.status();
   if (*kind == FileKind::kCapture) return ImportCapture(path, {}, progress);
-  return *kind == FileKind::kNsight ? ImportNsight(path) : ImportKineto(path);
+  return *kind == FileKind::kNsight ? ImportNsight(path) : ImportKineto(path, {}, progress);
 }
 
 }  // namespace tp

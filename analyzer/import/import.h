@@ -24,7 +24,8 @@ absl::StatusOr<WholeRecording> ImportFile(const std::string& path,
 
 // What a kind of file is read by. `path` may end with .gz.
 absl::StatusOr<WholeRecording> ImportKineto(const std::string& path,
-                                            const ImportLimits& limits = {});
+                                            const ImportLimits& limits = {},
+                                            const ImportProgress& progress = {});
 absl::StatusOr<WholeRecording> ImportNsight(const std::string& path);
 
 }  // namespace tp

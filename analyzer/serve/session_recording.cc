@@ -174,10 +174,14 @@ std::vector<query::Loss> Session::Losses() const {
 
 void Session::AddNotesOfRecording(query::Process* process) const {
   if (!recording_->from_the_beginning) {
-    process->add_notes(absl::StrCat(
-        "it ran already when its recording began: ", recording_->open_at_first,
-        " operations that were open count from then on, device work that was launched before has "
-        "no operation, and memory that was allocated before is not known"));
+    process->add_notes(
+        "it ran already when its recording began: device work that was launched before has no "
+        "operation, and memory that was allocated before is not known");
+    if (recording_->open_at_first > 0) {
+      process->add_notes(absl::StrCat(recording_->open_at_first,
+                                      recording_->open_at_first == 1 ? " operation was" : " operations were",
+                                      " open when the recording began: counted from then on"));
+    }
   }
   if (recording_->open_left_out > 0) {
     process->add_notes(absl::StrCat(

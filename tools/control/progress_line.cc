@@ -14,7 +14,7 @@ ProgressLine::ProgressLine(std::ostream& errors)
 void ProgressLine::Show(const std::string& text) {
   if (!is_shown_ || text == text_) return;
   text_ = text;
-  errors_ << "\r\033[K" << text << std::flush;
+  errors_ << "\r" << text << "\033[K" << std::flush;
 }
 
 void ProgressLine::Clear() {
