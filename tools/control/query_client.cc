@@ -82,7 +82,7 @@ bool Wait(int socket, short events, Clock::time_point end) {
 
 absl::StatusOr<std::string> SocketPath() {
   char path[kSocketPathBytes];
-  if (!DaemonSocketPath(path)) {
+  if (!FindDaemonSocket(path)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("the socket's path in TP_SOCKET or XDG_RUNTIME_DIR is longer than the %d "
                         "bytes that a socket may have: set TP_SOCKET to a shorter one",
