@@ -162,8 +162,8 @@ TEST_F(CaptureFile, TakesNoBlockThatIsTooLongOrUnchecked) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   const auto frame = [&](const std::string& content) {
     std::string packed(ZSTD_compressBound(content.size()), '\0');
-    packed.resize(ZSTD_compress2(context, packed.data(), packed.size(), content.data(),
-                                 content.size()));
+    packed.resize(
+        ZSTD_compress2(context, packed.data(), packed.size(), content.data(), content.size()));
     return packed;
   };
   const std::string unchecked = frame(EntryOf(2));

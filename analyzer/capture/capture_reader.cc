@@ -65,9 +65,9 @@ absl::StatusOr<std::unique_ptr<CaptureReader>> CaptureReader::Open(const std::st
   const unsigned version = static_cast<unsigned char>(header[14]) |
                            static_cast<unsigned>(static_cast<unsigned char>(header[15])) << 8;
   if (version == 0 || version > kCaptureVersion) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " is a capture of version ", version, ": this tpctl reads up to version ",
-                     kCaptureVersion, ", a newer one is needed"));
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a capture of version ", version,
+                                                   ": this tpctl reads up to version ",
+                                                   kCaptureVersion, ", a newer one is needed"));
   }
   return std::unique_ptr<CaptureReader>(new CaptureReader(*std::move(bytes)));
 }
@@ -89,8 +89,8 @@ bool CaptureReader::EndHere(std::string_view what) {
     left_out += bytes;
     packed_begin_ = packed_.size();
   }
-  damage_ = absl::StrCat("the capture is ", absl::string_view(what.data(), what.size()), ": ", left_out,
-                         " bytes, from byte ", place_, " on, were left out");
+  damage_ = absl::StrCat("the capture is ", absl::string_view(what.data(), what.size()), ": ",
+                         left_out, " bytes, from byte ", place_, " on, were left out");
   block_.clear();
   block_begin_ = 0;
   return false;

@@ -55,7 +55,8 @@ class CaptureReader {
   size_t packed_begin_ = 0;
   std::string block_;  // Up to block_begin_ it has been handed on.
   size_t block_begin_ = 0;
-  uint64_t place_ = kCaptureHeaderBytes;  // Where the block begins in the file, and what was read of it.
+  uint64_t place_ =
+      kCaptureHeaderBytes;  // Where the block begins in the file, and what was read of it.
   uint64_t in_block_ = 0;
   std::string damage_;
 };

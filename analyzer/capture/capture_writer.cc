@@ -39,9 +39,9 @@ struct CaptureWriter::Compressor {
 absl::StatusOr<std::unique_ptr<CaptureWriter>> CaptureWriter::Create(const std::string& path) {
   const bool is_stdout = path == "-";
   const std::string name = is_stdout ? "standard output" : path;
-  const int descriptor =
-      is_stdout ? STDOUT_FILENO
-                : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int descriptor = is_stdout
+                             ? STDOUT_FILENO
+                             : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return CannotWrite(name, strerror(errno));
   std::unique_ptr<CaptureWriter> writer(new CaptureWriter(name, descriptor, !is_stdout));
   std::string header(kCaptureBeginning);

@@ -51,7 +51,8 @@ class ProcessRecords {
 
   // What DecodeBatch() gives.
   void AddSpan(Span span) {
-    for (StringId* text : {&span.name, &span.shapes, &span.dtypes, &span.stack}) *text = Text(*text);
+    for (StringId* text : {&span.name, &span.shapes, &span.dtypes, &span.stack})
+      *text = Text(*text);
     Keep(span);
   }
   void AddSpanValue(SpanValue value) {
@@ -206,8 +207,7 @@ absl::StatusOr<WholeRecording> ImportCapture(const std::string& path, const Impo
   const auto records_of = [&](const Session& session) -> ProcessRecords& {
     std::unique_ptr<ProcessRecords>& records = processes[&session];
     if (records == nullptr) {
-      records =
-          std::make_unique<ProcessRecords>(session, processes.size(), limits, &recording);
+      records = std::make_unique<ProcessRecords>(session, processes.size(), limits, &recording);
     }
     return *records;
   };

@@ -87,15 +87,16 @@ class Replayer {
     if (!end_reason_.empty()) {
       note("the recording ended early: ", end_reason_);
     } else if (!has_end_) {
-      note("the recording has no end: its recorder was killed, or still runs; up to its last second "
-           "is missing");
+      note(
+          "the recording has no end: its recorder was killed, or still runs; up to its last second "
+          "is missing");
     }
     if (left_out_processes_ > 0) {
       note(left_out_processes_, " processes were left out: there are more than ", kMostProcesses);
     }
     if (not_understood_ > 0) {
-      note(not_understood_, " messages that make no sense were left out; of the first: ",
-           first_not_understood_);
+      note(not_understood_,
+           " messages that make no sense were left out; of the first: ", first_not_understood_);
     }
     return std::move(replay_);
   }
@@ -188,8 +189,8 @@ absl::StatusOr<query::Table> TableOfReplay(const Replay& replay,
   if (request.pid() != 0 && sessions.empty()) {
     query::Processes known;
     for (const auto& session : replay.sessions) *known.add_processes() = session->Describe();
-    return absl::InvalidArgumentError(absl::StrCat("no process ", request.pid(),
-                                                   " is in the capture; ", KnownProcesses(known)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("no process ", request.pid(), " is in the capture; ", KnownProcesses(known)));
   }
   query::Table table = TableOf(sessions, request, replay.late, replay.now_ns);
   for (const std::string& note : replay.notes) table.add_notes(note);

@@ -19,8 +19,7 @@ absl::StatusOr<FileKind> KindOf(const std::string& path) {
   return BeginsLikeSqlite(beginning) ? FileKind::kNsight : FileKind::kKineto;
 }
 
-absl::StatusOr<WholeRecording> ImportFile(const std::string& path,
-                                          const ImportProgress& progress) {
+absl::StatusOr<WholeRecording> ImportFile(const std::string& path, const ImportProgress& progress) {
   const absl::StatusOr<FileKind> kind = KindOf(path);
   if (!kind.ok()) return kind.status();
   if (*kind == FileKind::kCapture) return ImportCapture(path, {}, progress);

@@ -1,5 +1,5 @@
-// Reads recordings: our own captures, and those made by others: PyTorch's (Kineto) traces and Nsight
-// Systems' SQLite exports, plain or gzipped, told apart by what is in them.
+// Reads recordings: our own captures, and those made by others: PyTorch's (Kineto) traces and
+// Nsight Systems' SQLite exports, plain or gzipped, told apart by what is in them.
 #ifndef ANALYZER_IMPORT_IMPORT_H_
 #define ANALYZER_IMPORT_IMPORT_H_
 

@@ -63,7 +63,8 @@ TEST(ClockTime, AbsurdValuesStopAtTheEndsOfTheRange) {
 TEST(ClockTime, GoesOnElsewhereFromItsRecentReadings) {
   ClockTime clock;
   for (int64_t i = 1; i <= 40; ++i) {
-    clock.Add({.host_ns = 1'000 * i + i % 7, .cupti_ns = 1'000 * i + 9'000,
+    clock.Add({.host_ns = 1'000 * i + i % 7,
+               .cupti_ns = 1'000 * i + 9'000,
                .bracket_ns = static_cast<uint32_t>(20 + i % 5)});
   }
   ClockTime other;

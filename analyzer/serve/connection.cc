@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10;
 constexpr size_t kBytesKeptWhenSent = size_t{64} << 10;
-// What was sent goes out of the way once it is the larger part: a queue that is never empty must not
-// grow.
+// What was sent goes out of the way once it is the larger part: a queue that is never empty must
+// not grow.
 constexpr size_t kSentBytesKept = size_t{256} << 10;
 
 }  // namespace

@@ -3,8 +3,8 @@
 //
 // A process comes in with its names and its state, and its collector's messages follow as they
 // come. Nothing is waited for and nothing kept: what the tool does not read is queued up to a
-// limit, and what finds no room is left out and counted; once all of the queue is read, the state of
-// the processes concerned is told anew.
+// limit, and what finds no room is left out and counted; once all of the queue is read, the state
+// of the processes concerned is told anew.
 #ifndef ANALYZER_SERVE_RECORDER_H_
 #define ANALYZER_SERVE_RECORDER_H_
 

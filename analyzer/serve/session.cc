@@ -291,10 +291,9 @@ void Session::AddNotes(capture::Ending ending, query::Process* process) const {
         "records of device work came too long after their operation: counted without it");
   count(summary_->details_let_go(),
         "spans are kept without their payloads and types of inputs: only the latest have them");
-  const uint64_t left_out_before =
-      recording_.has_value() && recording_->before.has_value()
-          ? recording_->before->batches_left_out()
-          : 0;
+  const uint64_t left_out_before = recording_.has_value() && recording_->before.has_value()
+                                       ? recording_->before->batches_left_out()
+                                       : 0;
   count(losses_.batches_left_out() - std::min(losses_.batches_left_out(), left_out_before),
         "batches did not come because the collector had to drop them (see the losses)");
   count(names_.left_out(), "names did not fit into memory: shown as (other)");

@@ -94,7 +94,8 @@ void Session::Restore(const capture::State& state) {
   recorded_connection_ = state.connected();
   summary_->SetRecordingEnd(state.connected() ? INT64_MAX : state.last_seen_ns());
 
-  // Of what began before only what follows is known: neither what it contained nor what it launched.
+  // Of what began before only what follows is known: neither what it contained nor what it
+  // launched.
   if (!state.from_the_beginning()) summary_->SetSpansFrom(state.time_ns());
   for (const capture::OpenOperation& open : state.open()) AddOpen(open);
 }
@@ -178,9 +179,10 @@ void Session::AddNotesOfRecording(query::Process* process) const {
         "it ran already when its recording began: device work that was launched before has no "
         "operation, and memory that was allocated before is not known");
     if (recording_->open_at_first > 0) {
-      process->add_notes(absl::StrCat(recording_->open_at_first,
-                                      recording_->open_at_first == 1 ? " operation was" : " operations were",
-                                      " open when the recording began: counted from then on"));
+      process->add_notes(
+          absl::StrCat(recording_->open_at_first,
+                       recording_->open_at_first == 1 ? " operation was" : " operations were",
+                       " open when the recording began: counted from then on"));
     }
   }
   if (recording_->open_left_out > 0) {

@@ -35,7 +35,8 @@ std::vector<std::string> StatFields(pid_t pid) {
   const size_t name_end = whole.rfind(") ");
   if (name_end == std::string_view::npos) return {};
   const std::string_view rest = whole.substr(name_end + 2);
-  std::vector<std::string> fields = absl::StrSplit(absl::string_view(rest.data(), rest.size()), ' ');
+  std::vector<std::string> fields =
+      absl::StrSplit(absl::string_view(rest.data(), rest.size()), ' ');
   if (fields.size() <= kStackStart) return {};
   return fields;
 }

@@ -90,8 +90,23 @@ TEST(DescriptionsDecoder, TakesWhatAnyoneMaySend) {
 
 TEST(DescriptionsDecoder, MakesTheSameOfWhatWasEncoded) {
   Descriptions descriptions;
-  descriptions.devices[3] = {"NVIDIA H200", "trainer", std::string(16, 'u'), 9,  0,  141, 4800, 132,
-                             1980,          60,        32,                   1024, 2048, 7,   8,    9, 10};
+  descriptions.devices[3] = {"NVIDIA H200",
+                             "trainer",
+                             std::string(16, 'u'),
+                             9,
+                             0,
+                             141,
+                             4800,
+                             132,
+                             1980,
+                             60,
+                             32,
+                             1024,
+                             2048,
+                             7,
+                             8,
+                             9,
+                             10};
   descriptions.contexts[1] = {"main", 3, 7};
   descriptions.contexts[2] = {};
   descriptions.streams[{1, 7}] = {"copies", StreamKind::kNonBlocking, -3};

@@ -107,9 +107,8 @@ TEST(NameTable, HasStacksAsTheyWereNamedElsewhere) {
   StringTable strings;
   NameTable here(&strings);
   ASSERT_TRUE(here.Add(Texts(1, {"app\nb34", "1+10\n1+20"})).ok());
-  here.SetFrameNamer([](std::string_view, uint64_t address) {
-    return "f" + std::to_string(address);
-  });
+  here.SetFrameNamer(
+      [](std::string_view, uint64_t address) { return "f" + std::to_string(address); });
   EXPECT_TRUE(here.known_stacks().empty());
   here.Stack(2);
   EXPECT_EQ(here.known_stacks(), std::vector<uint32_t>{2});

@@ -1,5 +1,5 @@
-// Capture files: what `tpctl record` and `tpctl run -o` write gives the tables that the daemon gives
-// of the same time, whatever happens on the way.
+// Capture files: what `tpctl record` and `tpctl run -o` write gives the tables that the daemon
+// gives of the same time, whatever happens on the way.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -150,13 +150,12 @@ TEST_F(Record, ThatBeginsInTheMiddleHoldsWhatCameSince) {
   ASSERT_EQ(rows.count("outer"), 1u);
   EXPECT_EQ(rows.at("step")["count"], 7);
   EXPECT_EQ(rows.at("outer")["count"], 1);
-  // It was open already: it counts from when the recording began, and what it contains is known from
-  // then on.
+  // It was open already: it counts from when the recording began, and what it contains is known
+  // from then on.
   const int64_t outer = rows.at("outer")["cpu_time_total_ns"];
   EXPECT_EQ(rows.at("outer")["self_cpu_time_total_ns"].get<int64_t>(),
             outer - rows.at("step")["cpu_time_total_ns"].get<int64_t>());
-  EXPECT_GE(rows.at("outer")["device_time_total_ns"],
-            rows.at("step")["device_time_total_ns"]);
+  EXPECT_GE(rows.at("outer")["device_time_total_ns"], rows.at("step")["device_time_total_ns"]);
   bool told = false;
   for (const std::string note : kernels["notes"]) {
     told |= note.find("1 operation was open when the recording began") != note.npos;
@@ -210,14 +209,13 @@ TEST_F(Record, OfACommandHasAllThatItStartsAndNothingElse) {
 
 TEST_F(Record, HasNamesOfFramesThatOnlyTheDaemonCouldTell) {
   Program recorder = Begin(Path("stacks.tpcap"));
-  const Result program =
-      sandbox_.Run({Sandbox::Built("tests/programs/stacks"),
-                    Sandbox::Built("tests/programs/stack_plugin.so")},
-                   [&] {
-                     Environment environment = sandbox_.Traced();
-                     environment.emplace_back("TP_STACKS", "16");
-                     return environment;
-                   }());
+  const Result program = sandbox_.Run(
+      {Sandbox::Built("tests/programs/stacks"), Sandbox::Built("tests/programs/stack_plugin.so")},
+      [&] {
+        Environment environment = sandbox_.Traced();
+        environment.emplace_back("TP_STACKS", "16");
+        return environment;
+      }());
   ASSERT_EQ(program.status, 0) << program.err;
   EndInOrder(&recorder);
   const Json live = sandbox_.Table({"--group-by-stack", "16"});
@@ -306,8 +304,8 @@ long ResidentKilobytes(pid_t pid) {
   return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-// Stopped, it reads nothing; the daemon goes on, keeps what the queue may hold and no more, and what
-// found no room is counted in the file.
+// Stopped, it reads nothing; the daemon goes on, keeps what the queue may hold and no more, and
+// what found no room is counted in the file.
 TEST_F(Record, ThatHangsCostsABoundedAmountAndKnowsWhatItLacks) {
   Commanded program(&sandbox_, "commands", {{"TP_ACTIVITIES", "+latency"}});
   program.Tell("work 1");

@@ -1,5 +1,5 @@
-// Capture files: any bytes end in tables, in exports' recordings, or in one error. The input is taken
-// as a file, and as the entries of a block that is right, which chance would not find.
+// Capture files: any bytes end in tables, in exports' recordings, or in one error. The input is
+// taken as a file, and as the entries of a block that is right, which chance would not find.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -22,7 +22,8 @@ struct ChildEnd {
 // handed on; those that the terminal sends reach the command by themselves, and we wait for what it
 // makes of them.
 //
-// `started` is called once it runs, with those signals blocked: threads begun there leave them to us.
+// `started` is called once it runs, with those signals blocked: threads begun there leave them to
+// us.
 ChildEnd RunChild(const std::vector<std::string>& command,
                   const std::vector<std::pair<std::string, std::string>>& environment,
                   const std::function<void()>& started = {});

@@ -1,5 +1,5 @@
-// `tpctl export`: a capture or a trace file as a trace for viewers and other tools, or as stacks for flame
-// graphs; of traced processes the latter.
+// `tpctl export`: a capture or a trace file as a trace for viewers and other tools, or as stacks
+// for flame graphs; of traced processes the latter.
 #include <memory>
 #include <string>
 #include <utility>
@@ -123,7 +123,8 @@ void AddExportCommand(CLI::App* app, Action* action) {
       "    flamegraph.pl > cuda.svg\n"
       "  tpctl export --pid 4242 --format stacks -o stacks.txt                   of a process with "
       "TP_STACKS\n");
-  command->add_option("--input", arguments->input, "The capture or trace file to read")->type_name("FILE");
+  command->add_option("--input", arguments->input, "The capture or trace file to read")
+      ->type_name("FILE");
   command
       ->add_option(
           "--pid", arguments->pid,

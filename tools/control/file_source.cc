@@ -6,8 +6,7 @@
 
 namespace tp {
 
-absl::StatusOr<query::Table> ReadTable(const std::string& path,
-                                       const query::TableRequest& request,
+absl::StatusOr<query::Table> ReadTable(const std::string& path, const query::TableRequest& request,
                                        const Progress& progress) {
   const absl::StatusOr<FileKind> kind = KindOf(path);
   if (!kind.ok()) return kind.status();

@@ -61,11 +61,12 @@ absl::StatusOr<std::vector<std::string>> AsTraces(const std::vector<std::string>
     }
     const absl::StatusOr<WholeRecording> recording = ImportFile(path, {.cancelled = is_over});
     if (!recording.ok()) return recording.status();
-    for (const std::string& note : recording->notes) notes->push_back(absl::StrCat(path, ": ", note));
+    for (const std::string& note : recording->notes)
+      notes->push_back(absl::StrCat(path, ": ", note));
     // Merged traces and notes about them name the file.
-    const std::filesystem::path place =
-        std::filesystem::path(folder.path()) / absl::StrCat(traces.size()) /
-        std::filesystem::path(path).filename().concat(".json.gz");
+    const std::filesystem::path place = std::filesystem::path(folder.path()) /
+                                        absl::StrCat(traces.size()) /
+                                        std::filesystem::path(path).filename().concat(".json.gz");
     std::error_code error;
     std::filesystem::create_directory(place.parent_path(), error);
     absl::StatusOr<std::unique_ptr<OutputFile>> trace = OutputFile::Create(place, is_over);
@@ -108,7 +109,8 @@ void AddMergeCommand(CLI::App* app, Action* action) {
       "\n"
       "A trace's rank is the one that it tells, else its place in the order given. Nsight\n"
       "Systems' exports become traces by `tpctl export --format chrome-torch`.\n");
-  command->add_option("FILE", arguments->inputs, "The traces (.json, .json.gz) and captures (.tpcap)")
+  command
+      ->add_option("FILE", arguments->inputs, "The traces (.json, .json.gz) and captures (.tpcap)")
       ->required()
       ->type_name("");
   command

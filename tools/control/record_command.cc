@@ -63,8 +63,8 @@ int Record(const RecordArguments& arguments, std::ostream& errors) {
   {
     ProgressLine line(errors);
     while (status.ok() && end_is_wanted == 0 && recording.Elapsed() < arguments.duration) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          arguments.duration - recording.Elapsed());
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(arguments.duration -
+                                                                              recording.Elapsed());
       status = recording.Take(std::min(left, kBetweenLooks));
       line.Show(absl::StrCat("recording: ", recording.ProgressText(), " (Ctrl-C ends it)"));
     }
@@ -85,7 +85,8 @@ void AddRecordCommand(CLI::App* app, Action* action) {
       "  tpctl table --input step.tpcap --view kernels\n"
       "\n"
       "Processes that come later are recorded too, unless --pid is given. Ends in good order at\n"
-      "Ctrl-C, SIGTERM and after --duration. `tpctl run -o FILE` records a command from its start.\n");
+      "Ctrl-C, SIGTERM and after --duration. `tpctl run -o FILE` records a command from its "
+      "start.\n");
   command
       ->add_option("--pid", arguments->pids,
                    "Only this process; several times for several (default: all)")
@@ -100,14 +101,16 @@ void AddRecordCommand(CLI::App* app, Action* action) {
             const std::optional<int64_t> duration_ns = ParseDuration(text);
             if (!duration_ns.has_value()) {
               throw CLI::ValidationError(
-                  "--duration", absl::StrCat("'", text, "' is no time such as 500ms, 10s, 5m or 2h"));
+                  "--duration",
+                  absl::StrCat("'", text, "' is no time such as 500ms, 10s, 5m or 2h"));
             }
             arguments->duration = nanoseconds(*duration_ns);
           },
           "How long, as in 500ms, 10s, 5m or 2h (default: until Ctrl-C)")
       ->type_name("TIME");
   command
-      ->add_option("-o,--output", arguments->output, "The capture file to write; -: standard output")
+      ->add_option("-o,--output", arguments->output,
+                   "The capture file to write; -: standard output")
       ->required()
       ->type_name("FILE");
   command->callback([=] {

@@ -49,8 +49,7 @@ absl::StatusOr<std::unique_ptr<Recording>> Recording::Begin(const std::string& p
   if (!first.ok()) return first.status();
   absl::StatusOr<std::unique_ptr<CaptureWriter>> file = CaptureWriter::Create(path);
   if (!file.ok()) return file.status();
-  std::unique_ptr<Recording> recording(
-      new Recording(path, *std::move(client), *std::move(file)));
+  std::unique_ptr<Recording> recording(new Recording(path, *std::move(client), *std::move(file)));
   if (absl::Status status = recording->Write(*first); !status.ok()) return status;
   return recording;
 }
@@ -107,8 +106,9 @@ absl::Status Recording::End() {
 absl::Status Recording::EndEarly(const absl::Status& why) {
   is_over_ = true;
   lasted_ = Clock::now() - begun_;
-  const std::string reason =
-      absl::IsAborted(why) || absl::IsDataLoss(why) ? "the daemon has ended" : std::string(why.message());
+  const std::string reason = absl::IsAborted(why) || absl::IsDataLoss(why)
+                                 ? "the daemon has ended"
+                                 : std::string(why.message());
   capture::Entry entry;
   entry.mutable_end()->set_time_ns(MonotonicNow());
   entry.mutable_end()->set_reason(reason);
@@ -118,8 +118,8 @@ absl::Status Recording::EndEarly(const absl::Status& why) {
   absl::Status written = file_->Append(entries);
   if (written.ok()) written = file_->Finish();
   if (!written.ok()) return written;
-  return absl::AbortedError(absl::StrCat("the recording ended early: ", reason, "; ", path_,
-                                         " holds what came before"));
+  return absl::AbortedError(
+      absl::StrCat("the recording ended early: ", reason, "; ", path_, " holds what came before"));
 }
 
 std::chrono::steady_clock::duration Recording::Elapsed() const {

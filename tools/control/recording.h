@@ -4,8 +4,8 @@
 //   while (...) (*recording)->Take(100ms);
 //   (*recording)->End();
 //
-// Whatever comes of it, what was taken is in the file, and the file says how it ended. One thread at
-// a time.
+// Whatever comes of it, what was taken is in the file, and the file says how it ended. One thread
+// at a time.
 #ifndef TOOLS_CONTROL_RECORDING_H_
 #define TOOLS_CONTROL_RECORDING_H_
 

@@ -68,9 +68,10 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          },
          "Only this process (default: all)")
       ->type_name("PID");
-  app->add_option("--input", arguments->input,
-                  "A file instead of traced processes: a capture (.tpcap), PyTorch profiler (.json, "
-                  ".json.gz), Nsight Systems (.sqlite, .sqlite.gz)")
+  app->add_option(
+         "--input", arguments->input,
+         "A file instead of traced processes: a capture (.tpcap), PyTorch profiler (.json, "
+         ".json.gz), Nsight Systems (.sqlite, .sqlite.gz)")
       ->type_name("FILE");
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
