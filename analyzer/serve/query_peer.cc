@@ -140,8 +140,10 @@ void QueryPeer::BeginRecording(const query::Request& request) {
     // 0 would mean all.
     const absl::StatusOr<std::vector<const Session*>> concerned =
         SessionsConcerned(*store_, credentials_, pid > 0 ? pid : -1);
-    if (concerned.ok()) continue;
-    Answer(ErrorResponse(std::string(concerned.status().message())));
+    if (concerned.ok() && !concerned->front()->HasEnded()) continue;
+    Answer(ErrorResponse(concerned.ok() ? absl::StrCat("process ", concerned->front()->Name(),
+                                                       " has ended: nothing more comes of it")
+                                        : std::string(concerned.status().message())));
     return;
   }
   if (recorders_->count() >= Recorders::kMost) {

@@ -138,14 +138,28 @@ void Recorder::TellState(const Session& session, Tracked* tracked, int64_t now_n
 }
 
 void Recorder::TellEnding(const Session& session, Tracked* tracked) {
-  if (tracked->ending || !tracked->is_told || session.connected()) return;
+  const bool is_told = tracked->ending != capture::NOT_ENDED;
+  if (is_told || !tracked->is_told || session.connected()) return;
   const capture::Ending ending = session.ending();
   if (ending == capture::NOT_ENDED) return;
-  tracked->ending = true;
+  tracked->ending = ending;
+  all_ended_ = HaveAllEnded();
   capture::Entry entry;
   entry.mutable_ended()->set_process(tracked->number);
   entry.mutable_ended()->set_ending(ending);
   Tell(entry);
+}
+
+bool Recorder::HaveAllEnded() const {
+  const auto has_ended = [this](int64_t pid) {
+    return std::any_of(tracked_.begin(), tracked_.end(), [pid](const auto& known) {
+      const capture::Ending ending = known.second.ending;
+      // After the others another program or collector goes on under the same pid.
+      return known.first->pid() == pid && (ending == capture::GOODBYE || ending == capture::GONE);
+    });
+  };
+  return !request_.pids().empty() &&
+         std::all_of(request_.pids().begin(), request_.pids().end(), has_ended);
 }
 
 void Recorder::Taken(const Session& session, const wire::FromCollector& message,
@@ -169,7 +183,7 @@ void Recorder::Taken(const Session& session, const wire::FromCollector& message,
     told->set_message(bytes.data(), bytes.size());
     events_ += EventsIn(events);
     if (message.has_strings()) tracked.names = session.names().size();
-    if (message.has_hello()) tracked.ending = false;
+    if (message.has_hello()) tracked.ending = capture::NOT_ENDED;
     Tell(entry);
     return;
   }
@@ -247,6 +261,7 @@ void Recorder::Tell(const capture::Entry& entry, bool last) {
   recorded->set_lost(lost_);
   recorded->set_processes(static_cast<uint32_t>(processes_));
   recorded->set_last(last);
+  recorded->set_all_ended(all_ended_);
   connection_->Send(response);
 }
 

@@ -59,7 +59,7 @@ class Recorder {
     bool is_told = false;    // All that came is: what comes can be told as it comes.
     uint64_t names = 1;      // Told so far, and so below.
     size_t stacks = 0;
-    bool ending = false;
+    capture::Ending ending = capture::NOT_ENDED;
     EventCounts not_recorded{};
     uint64_t lost_before = 0, lost = 0;
   };
@@ -75,6 +75,8 @@ class Recorder {
   void TellEnding(const Session& session, Tracked* tracked);
   void LookForLosses(const Session& session, Tracked* tracked);
   void EndIfTold(int64_t now_ns);
+  // Of the processes that were asked for by pid.
+  bool HaveAllEnded() const;
   void Tell(const capture::Entry& entry, bool last = false);
 
   Connection* connection_;
@@ -86,6 +88,7 @@ class Recorder {
   uint64_t not_recorded_ = 0;
   uint64_t lost_ = 0;
   std::vector<pid_t> late_;
+  bool all_ended_ = false;
   bool ending_ = false;
   bool ended_ = false;
 };

@@ -260,6 +260,21 @@ TEST_F(Record, WithoutADaemonSaysSoAndWritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(Path("none.tpcap")));
 }
 
+TEST_F(Record, OfAProcessEndsWithIt) {
+  Commanded program(&sandbox_, "commands");
+  program.Tell("work 2");
+  const std::string pid = std::to_string(program.pid());
+  Program recorder = Begin(Path("ends.tpcap"), {"--pid", pid});
+  program.Tell("work 4");
+  program.Quit();
+  const Result result = recorder.Wait();
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(Counts(TableOf(Path("ends.tpcap"), {"--view", "kernels"})), Steps(4));
+  const Result again = sandbox_.Tpctl({"record", "--pid", pid, "-o", Path("none.tpcap")});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.err, HasSubstr("has ended: nothing more comes of it"));
+}
+
 TEST_F(Record, OfAnUnknownProcessNamesThoseThatThereAre) {
   const Result result = sandbox_.Tpctl({"record", "--pid", "1", "-o", Path("none.tpcap")});
   EXPECT_EQ(result.status, 1);

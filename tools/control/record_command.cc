@@ -62,7 +62,8 @@ int Record(const RecordArguments& arguments, std::ostream& errors) {
   absl::Status status;
   {
     ProgressLine line(errors);
-    while (status.ok() && end_is_wanted == 0 && recording.Elapsed() < arguments.duration) {
+    while (status.ok() && end_is_wanted == 0 && !recording.is_over() &&
+           recording.Elapsed() < arguments.duration) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(arguments.duration -
                                                                               recording.Elapsed());
       status = recording.Take(std::min(left, kBetweenLooks));
@@ -85,7 +86,8 @@ void AddRecordCommand(CLI::App* app, Action* action) {
       "  tpctl table --input step.tpcap --view kernels\n"
       "\n"
       "Processes that come later are recorded too, unless --pid is given. Ends in good order at\n"
-      "Ctrl-C, SIGTERM and after --duration. `tpctl run -o FILE` records a command from its "
+      "Ctrl-C, SIGTERM, after --duration, and with the processes that --pid names. `tpctl run -o "
+      "FILE` records a command from its "
       "start.\n");
   command
       ->add_option("--pid", arguments->pids,

@@ -34,6 +34,8 @@ class Recording {
   // Asks the daemon for what is still to come, takes it, and completes the file.
   absl::Status End();
 
+  // Nothing more will come: the processes that were asked for have ended.
+  bool is_over() const { return is_over_ || totals_.all_ended(); }
   std::chrono::steady_clock::duration Elapsed() const;
   // "recorded 12,345 events of 2 processes in 10.0 s to FILE: 1.20 MB, 9.8 bytes per event; ..."
   std::string Summary() const;
