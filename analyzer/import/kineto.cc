@@ -46,6 +46,7 @@ constexpr uint64_t kNoId = kNoOperation;
 constexpr int64_t kNoThread = -1;
 constexpr size_t kCategoriesNamed = 8;
 constexpr size_t kMostDevices = 1024;
+constexpr uint64_t kElementsBetweenLooks = 1 << 14;
 // Beyond this no clock counts, and differences would not fit.
 constexpr int64_t kFarthestNs = int64_t{1} << 62;
 
@@ -112,10 +113,15 @@ class KinetoImport {
   KinetoImport(FileBytes bytes, const ImportLimits& limits)
       : limits_(limits), bytes_(std::move(bytes)), elements_(&bytes_) {}
 
-  absl::StatusOr<WholeRecording> Run(const std::string& path) {
+  absl::StatusOr<WholeRecording> Run(const std::string& path, const ImportProgress& progress) {
     TraceEvent event;
+    uint64_t elements = 0;
     for (TraceElements::Kind kind;
          (kind = elements_.Next(&reader_, &event)) != TraceElements::Kind::kEnd;) {
+      if (++elements % kElementsBetweenLooks == 0) {
+        if (progress.told) progress.told(bytes_.PartRead());
+        if (progress.cancelled && progress.cancelled()) return absl::CancelledError("interrupted");
+      }
       if (kind == TraceElements::Kind::kEvent) {
         if (IsFull()) break;
         AddElement(event);
@@ -838,10 +844,11 @@ class KinetoImport {
 
 }  // namespace
 
-absl::StatusOr<WholeRecording> ImportKineto(const std::string& path, const ImportLimits& limits) {
+absl::StatusOr<WholeRecording> ImportKineto(const std::string& path, const ImportLimits& limits,
+                                            const ImportProgress& progress) {
   absl::StatusOr<FileBytes> bytes = FileBytes::Open(path);
   if (!bytes.ok()) return bytes.status();
-  return KinetoImport(*std::move(bytes), limits).Run(path);
+  return KinetoImport(*std::move(bytes), limits).Run(path, progress);
 }
 
 }  // namespace tp

@@ -84,6 +84,9 @@ class Summary {
   void SetRecordingEnd(int64_t end_ns);
   int64_t recording_end_ns() const;
 
+  // What began before is not to be known: spans that were open then count from this time on.
+  void SetSpansFrom(int64_t start_ns);
+
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
   void AddSpan(const Span& span);
   // What a span carries; before the span or after it.
@@ -106,6 +109,10 @@ class Summary {
   // Visits the spans that are kept, in the order in which they came; those that are open end at
   // `now_ns`.
   void VisitSpans(int64_t now_ns, absl::FunctionRef<void(const SpanSummary&)> visit) const;
+
+  // Visits the spans that have not ended, in the order in which they came. `has_key`: false for
+  // one that is in the group of all others, whose name, kind, shapes and stack are not kept.
+  void VisitOpenSpans(absl::FunctionRef<void(const Span&, bool has_key)> visit) const;
 
   // Of each kind, how many records were kept out of the sums, and why.
   const ImpossibleRecords& impossible() const;

@@ -264,6 +264,55 @@ TEST_F(SummaryTest, OpenSpansCountAsCallsThatEndNow) {
   EXPECT_EQ(Operation(summary, "epoch", 999).self_cpu_time_total_ns(), 20);
 }
 
+TEST_F(SummaryTest, TellsWhichSpansAreOpen) {
+  Summary summary(&strings_);
+  summary.AddSpan(MakeSpan(1, "ended", 0, 5));
+  Span open = MakeSpan(2, "open", 10, kStillOpen, 77);
+  open.shapes = strings_.Intern("[[2]]");
+  open.dtypes = strings_.Intern("[\"float\"]");
+  open.flops = 12;
+  summary.AddSpan(open);
+  Span other = MakeSpan(3, "asynchronous", 20, kStillOpen);
+  other.asynchronous = true;
+  summary.AddSpan(other);
+  std::vector<Span> told;
+  summary.VisitOpenSpans([&](const Span& span, bool has_key) {
+    EXPECT_TRUE(has_key);
+    told.push_back(span);
+  });
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].id, 2u);
+  EXPECT_EQ(told[0].start_ns, 10);
+  EXPECT_EQ(told[0].end_ns, kStillOpen);
+  EXPECT_EQ(told[0].thread, 77);
+  EXPECT_EQ(told[0].name, open.name);
+  EXPECT_EQ(told[0].kind, SpanKind::kOperation);
+  EXPECT_EQ(told[0].shapes, open.shapes);
+  EXPECT_EQ(told[0].dtypes, open.dtypes);
+  EXPECT_EQ(told[0].flops, 12);
+  EXPECT_TRUE(told[1].asynchronous);
+}
+
+TEST_F(SummaryTest, SpansThatBeganBeforeTheyCountCountFromThen) {
+  Summary summary(&strings_);
+  summary.SetSpansFrom(100);
+  summary.AddSpan(MakeSpan(1, "outer", 10, kStillOpen));
+  summary.AddSpan(MakeSpan(2, "inner", 90, 130));
+  summary.AddSpan(MakeSpan(3, "before", 70, 80));  // It is told late, as it was.
+  summary.AddSpan(MakeSpan(4, "gone", 60, kStillOpen));
+  summary.CloseSpan(4, 95);
+  summary.CloseSpan(1, 200);
+  EXPECT_EQ(Operation(summary, "outer").cpu_time_total_ns(), 100);
+  EXPECT_EQ(Operation(summary, "outer").self_cpu_time_total_ns(), 70);
+  EXPECT_EQ(Operation(summary, "inner").cpu_time_total_ns(), 30);
+  EXPECT_EQ(Operation(summary, "before").cpu_time_total_ns(), 10);
+  EXPECT_EQ(Operation(summary, "gone").count(), 0);
+  EXPECT_EQ(TableOf(summary, query::OPERATIONS).losses_size(), 0);
+  google::protobuf::RepeatedPtrField<query::Loss> impossible;
+  summary.impossible().AddTo(&impossible);
+  EXPECT_EQ(impossible.size(), 0);
+}
+
 TEST_F(SummaryTest, ALookFromBeforeTheLatestRecordGivesNoNegativeTimes) {
   Summary summary(&strings_);
   summary.AddSpan(MakeSpan(1, "open", 100, kStillOpen));

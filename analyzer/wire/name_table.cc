@@ -74,11 +74,18 @@ StringId NameTable::StackOf(uint32_t id) {
     if (frames.empty() && IsOfAnnotation(frame, module_name)) continue;
     frames.push_back(std::move(frame));
   }
-  std::string text = JoinFrames(frames);
+  SetStack(id, JoinFrames(frames));
+  return stacks_[id];
+}
+
+void NameTable::SetStack(uint32_t id, std::string_view text) {
+  const auto [place, is_new] = stacks_.try_emplace(id, other_);
+  if (!is_new) return;
+  known_stacks_.push_back(id);
   const bool fits = limits_.bytes - text_bytes_ >= text.size();
   if (fits) text_bytes_ += text.size();
   if (!fits) ++left_out_;
-  return stacks_[id] = fits ? strings_->Intern(text) : other_;
+  if (fits) place->second = strings_->Intern(text);
 }
 
 StringId NameTable::CopyName(uint32_t copy_kind, uint32_t source_memory,

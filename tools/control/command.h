@@ -30,6 +30,7 @@ void AddDoctorCommand(CLI::App* app, Action* action);
 void AddExportCommand(CLI::App* app, Action* action);
 void AddMergeCommand(CLI::App* app, Action* action);
 void AddProcessesCommand(CLI::App* app, Action* action);
+void AddRecordCommand(CLI::App* app, Action* action);
 // `traced`: the command to run, which is split off before the rest is parsed.
 void AddRunCommand(CLI::App* app, const std::vector<std::string>* traced, Action* action);
 void AddTableCommand(CLI::App* app, Action* action);

@@ -21,9 +21,11 @@ namespace {
 std::vector<std::string> SplitOffTraced(std::vector<std::string>* arguments) {
   std::vector<std::string> traced;
   if (arguments->empty() || arguments->front() != "run") return traced;
-  const auto first = std::find_if(arguments->begin() + 1, arguments->end(), [](const auto& word) {
-    return word == "--" || word.empty() || word[0] != '-';
-  });
+  auto first = arguments->begin() + 1;
+  while (first != arguments->end() && *first != "--" && !first->empty() && first->front() == '-') {
+    const bool takes_next = *first == "-o" || *first == "--output";
+    if (++first != arguments->end() && takes_next) ++first;
+  }
   if (first == arguments->end()) return traced;
   traced.assign(*first == "--" ? first + 1 : first, arguments->end());
   arguments->erase(first, arguments->end());
@@ -148,6 +150,7 @@ int Execute(std::vector<std::string> arguments, std::ostream& out, std::ostream&
   AddRunCommand(&app, &traced, &action);
   AddTopCommand(&app, &action);
   AddTableCommand(&app, &action);
+  AddRecordCommand(&app, &action);
   AddExportCommand(&app, &action);
   AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);

@@ -70,8 +70,8 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          "Only this process (default: all)")
       ->type_name("PID");
   AddFileOption(app, "--input", &arguments->input,
-                "A file instead of traced processes: PyTorch profiler (.json, .json.gz), Nsight "
-                "Systems (.sqlite, .sqlite.gz)");
+                "A file instead of traced processes: a capture (.tpcap), PyTorch profiler (.json, "
+                ".json.gz), Nsight Systems (.sqlite, .sqlite.gz)");
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
                                     query::API,        query::PROCESSES, query::STREAMS};
