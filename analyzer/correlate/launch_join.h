@@ -70,7 +70,7 @@ class LaunchJoin {
   };
   Launch& At(uint64_t correlation);
 
-  TwoGenerations<uint64_t, Launch> launches_;
+  TwoGenerations<Launch> launches_;
   uint64_t largest_let_go_ = 0;
   uint64_t too_late_ = 0;
 };

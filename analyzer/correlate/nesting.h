@@ -74,6 +74,14 @@ class Nesting {
   int64_t CoveredByOpen(SpanSlot child, int64_t now_ns) const;
   // The direct children of a span, in order. O(log spans + children).
   std::vector<SpanSlot> Children(SpanSlot span) const;
+  // Calls `visit` for each span but the asynchronous ones, the reverse of Before().
+  template <typename Visit>
+  void VisitLatestFirst(Visit visit) const {
+    for (auto thread = threads_.rbegin(); thread != threads_.rend(); ++thread) {
+      const Order& order = thread->order;
+      for (auto span = order.rbegin(); span != order.rend(); ++span) visit(*span);
+    }
+  }
   // True if `a` is visited before `b`: ancestors before descendants.
   bool Before(SpanSlot a, SpanSlot b) const;
 

@@ -7,12 +7,10 @@ namespace {
 
 // The first '"' or bracket of either form. Those differ in one bit: [ and {, ] and }.
 const char* FindQuoteOrBracket(const char* at, const char* end) {
-  const __m128i bit = _mm_set1_epi8('{' ^ '[');
-  return json_internal::Find(at, end, [bit](__m128i characters) {
-    const __m128i folded = _mm_or_si128(characters, bit);
-    return _mm_or_si128(
-        json_internal::Equal(characters, '"'),
-        _mm_or_si128(json_internal::Equal(folded, '{'), json_internal::Equal(folded, '}')));
+  using json_internal::Characters, json_internal::Matches;
+  return json_internal::Find(at, end, [](Characters characters) -> Matches {
+    const Characters folded = characters | static_cast<unsigned char>('{' ^ '[');
+    return (characters == '"') | (folded == '{') | (folded == '}');
   });
 }
 

@@ -58,6 +58,22 @@ std::string OneKernel() {
                   R"({"device": 0, "stream": 7, "context": 1, "correlation": 77})");
 }
 
+TEST(DecimalTimes, ReadsEveryNumberOfDigitsAndNothingElse) {
+  std::string digits;
+  int64_t value = 0;
+  for (int i = 1; i <= 18; ++i) {
+    digits += static_cast<char>('0' + i % 10);
+    value = value * 10 + i % 10;
+    EXPECT_EQ(DecimalTimes(digits, 0), value);
+    // Neighbours of the digits, and characters that differ from one in the upper bits.
+    for (const char other : {'/', ':', '?', ' ', 'p', '\xB1', '\0'}) {
+      std::string broken = digits;
+      broken[static_cast<size_t>(i / 2)] = other;
+      EXPECT_EQ(DecimalTimes(broken, 0), std::nullopt) << broken;
+    }
+  }
+}
+
 TEST(DecimalTimes, IsExactWhereDoublesAreNot) {
   EXPECT_EQ(DecimalTimes("1695835542514261", 3), 1695835542514261000);
   EXPECT_EQ(DecimalTimes("1712195495502094.565", 3), 1712195495502094565);
@@ -319,7 +335,7 @@ TEST_F(KinetoTest, GzippedTracesAreReadAndCutOnesGiveWhatTheyHold) {
   EXPECT_GT(recording->spans.size(), 100u);
   EXPECT_LT(recording->spans.size(), 2001u);
   ASSERT_EQ(recording->notes.size(), 1u);
-  EXPECT_EQ(recording->notes[0], "the gzipped data end in the middle");
+  EXPECT_EQ(recording->notes[0], path_ + ": the gzipped data end in the middle");
 
   bytes[bytes.size() / 2] ^= 0x55;
   recording = Import(bytes);

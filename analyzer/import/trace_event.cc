@@ -8,7 +8,7 @@
 namespace tp {
 namespace {
 
-enum class Form : uint8_t { kScalar, kText, kList };
+enum class Form : uint8_t { kScalar, kText, kList, kObject };
 
 // What is kept of an argument, and where.
 struct Argument {
@@ -29,6 +29,7 @@ constexpr Argument kArguments[] = {
     {"device", &TraceEvent::device, Form::kScalar},
     {"stream", &TraceEvent::stream, Form::kScalar},
     {"result", &TraceEvent::result, Form::kScalar},
+    {"values", &TraceEvent::values, Form::kObject},
     {"context", &TraceEvent::context, Form::kScalar},
     {"kernels", &TraceEvent::kernels, Form::kScalar},
     {"process", &TraceEvent::owner, Form::kScalar},
@@ -65,9 +66,10 @@ constexpr std::array<uint8_t, kLongestName + 2> kFirstOfLength = [] {
 }();
 static_assert(kFirstOfLength[kLongestName + 1] == std::size(kArguments), "in order of length");
 
-// Of the same length; versions differ in their capitals.
+// Of the same length; versions differ in their capitals. Those that are others mostly end in
+// another letter.
 bool IsSpelled(std::string_view text, std::string_view in_small_letters) {
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = text.size(); i-- > 0;) {
     if ((text[i] | 0x20) != in_small_letters[i]) return false;
   }
   return true;
@@ -85,16 +87,24 @@ std::string_view Scalar(const JsonValue& value) {
   return value.is_scalar() ? value.text : std::string_view();
 }
 
+// A short text as a number, to compare it with many at once; 0 if it is none of them.
+constexpr uint32_t Word(std::string_view text) {
+  uint32_t word = 0;
+  if (text.size() > sizeof(word)) return 0;
+  for (const char c : text) word = word << 8 | static_cast<unsigned char>(c);
+  return word;
+}
+
 }  // namespace
 
-std::string_view TraceEventReader::Text(const JsonValue& value) {
-  if (!value.escaped) return Scalar(value);
+std::string_view TraceEventReader::UnescapedText(const JsonValue& value) {
   texts_.push_back(Unescaped(value.text));
   return texts_.back();
 }
 
 void TraceEventReader::ReadArguments(JsonCursor* cursor, TraceEvent* event) {
   JsonValue key;
+  event->has_arguments = true;
   cursor->EnterObject();
   while (cursor->ReadKey(&key)) {
     const Argument* argument = Find(Text(key));
@@ -110,37 +120,48 @@ void TraceEventReader::ReadArguments(JsonCursor* cursor, TraceEvent* event) {
       case Form::kList:
         if (value.kind == JsonKind::kList) event->*argument->member = value.text;
         break;
+      case Form::kObject:
+        if (value.kind == JsonKind::kObject) event->*argument->member = value.text;
+        break;
     }
   }
 }
 
 bool TraceEventReader::Read(std::string_view json, TraceEvent* event) {
-  *event = {};
+  event->Clear();
   if (!texts_.empty()) texts_.clear();
   JsonCursor cursor(json.data(), json.data() + json.size());
   JsonValue field;
   cursor.EnterObject();
   while (cursor.ReadKey(&field)) {
-    const std::string_view key = Text(field);
-    if (key == "args" && cursor.Peek() == '{') {
+    const uint32_t key = Word(Text(field));
+    if (key == Word("args") && cursor.Peek() == '{') {
       ReadArguments(&cursor, event);
       continue;
     }
     const JsonValue value = cursor.ReadValue();
-    if (key == "ph") {
-      event->phase = value.text.size() == 1 ? value.text[0] : '\0';
-    } else if (key == "cat") {
-      event->category = Text(value);
-    } else if (key == "name") {
-      event->name = Text(value);
-    } else if (key == "pid") {
-      event->process = Text(value);
-    } else if (key == "tid") {
-      event->thread = Text(value);
-    } else if (key == "ts") {
-      event->start = Scalar(value);
-    } else if (key == "dur") {
-      event->duration = Scalar(value);
+    switch (key) {
+      case Word("ph"):
+        event->phase = value.text.size() == 1 ? value.text[0] : '\0';
+        break;
+      case Word("cat"):
+        event->category = Text(value);
+        break;
+      case Word("name"):
+        event->name = Text(value);
+        break;
+      case Word("pid"):
+        event->process = Text(value);
+        break;
+      case Word("tid"):
+        event->thread = Text(value);
+        break;
+      case Word("ts"):
+        event->start = Scalar(value);
+        break;
+      case Word("dur"):
+        event->duration = Scalar(value);
+        break;
     }
   }
   const char* const passed = cursor.ok() ? cursor.at() : cursor.last_string();

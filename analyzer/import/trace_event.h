@@ -12,15 +12,16 @@
 
 namespace tp {
 
-// Everything is as it is written, escapes in texts resolved: numbers are for decimal.h to read, a
-// number in quotes comes without them. What is not there is empty.
-struct TraceEvent {
+struct TraceEventMembers {
   char phase = 0;  // "ph": 'X' complete, 'i' instant, 'M' metadata, ...; 0: none.
+  bool has_arguments = false;
   std::string_view category, name;
   std::string_view process, thread;  // "pid" and "tid": numbers or words.
   std::string_view start, duration;  // "ts" and "dur", in microseconds.
+};
 
-  // From "args".
+// From "args".
+struct TraceEventArguments {
   std::string_view correlation, external_id, stream, device, context, cbid;
   std::string_view bytes;  // Of memory: negative, freed.
   std::string_view address;
@@ -29,7 +30,7 @@ struct TraceEvent {
   std::string_view call_stack;      // Frames with ';' between.
   std::string_view label;           // "name" of metadata.
 
-  // From "args" of traces that an export of ours has written (analyzer/export/chrome_trace.h);
+  // Of traces that an export of ours has written (analyzer/export/chrome_trace.h);
   // there the device of memory is "cpu", "cuda:0".
   std::string_view call_site;
   std::string_view allocation;  // Of memory: "alloc", "free".
@@ -39,6 +40,17 @@ struct TraceEvent {
   std::string_view wait_stream;             // Of a wait on the host: the stream waited for.
   std::string_view owner;                   // Of device work: its process.
   std::string_view backward, asynchronous;  // "true".
+  std::string_view values;                  // Of a span: a JSON object.
+};
+
+// Everything is as it is written, escapes in texts resolved: numbers are for decimal.h to read, a
+// number in quotes comes without them. What is not there is empty.
+struct TraceEvent : TraceEventMembers, TraceEventArguments {
+  void Clear() {
+    // Many events have none, and they are the larger part.
+    if (has_arguments) static_cast<TraceEventArguments&>(*this) = {};
+    static_cast<TraceEventMembers&>(*this) = {};
+  }
 };
 
 class TraceEventReader {
@@ -54,7 +66,11 @@ class TraceEventReader {
   bool ended() const { return ended_; }
 
  private:
-  std::string_view Text(const JsonValue& value);
+  std::string_view Text(const JsonValue& value) {
+    if (value.escaped) return UnescapedText(value);
+    return value.is_scalar() ? value.text : std::string_view();
+  }
+  std::string_view UnescapedText(const JsonValue& value);
   void ReadArguments(JsonCursor* cursor, TraceEvent* event);
 
   std::deque<std::string> texts_;  // Those that had escapes.

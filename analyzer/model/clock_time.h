@@ -10,9 +10,11 @@
 #ifndef ANALYZER_MODEL_CLOCK_TIME_H_
 #define ANALYZER_MODEL_CLOCK_TIME_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace tp {
 
@@ -57,6 +59,15 @@ class ClockTime {
       if (earlier.bracket_ns < best.bracket_ns) best = earlier;
     }
     offset_ns_ = Offset(best);
+  }
+
+  // Those that still have a say, oldest first: a clock that is given them goes on as this one.
+  std::vector<ClockReading> recent() const {
+    std::vector<ClockReading> readings;
+    for (size_t i = count_ - std::min(count_, recent_.size()); i < count_; ++i) {
+      readings.push_back(recent_[i % recent_.size()]);
+    }
+    return readings;
   }
 
   // False until the first reading: CUPTI's times are then passed through as they are.

@@ -60,5 +60,24 @@ TEST(ClockTime, AbsurdValuesStopAtTheEndsOfTheRange) {
   EXPECT_EQ(SubtractWithinRange(0, INT64_MIN), INT64_MAX);
 }
 
+TEST(ClockTime, GoesOnElsewhereFromItsRecentReadings) {
+  ClockTime clock;
+  for (int64_t i = 1; i <= 40; ++i) {
+    clock.Add({.host_ns = 1'000 * i + i % 7,
+               .cupti_ns = 1'000 * i + 9'000,
+               .bracket_ns = static_cast<uint32_t>(20 + i % 5)});
+  }
+  ClockTime other;
+  for (const ClockReading& reading : clock.recent()) other.Add(reading);
+  EXPECT_EQ(clock.recent().size(), 16u);
+  EXPECT_EQ(clock.recent().back().cupti_ns, 49'000);
+  for (int64_t i = 41; i <= 60; ++i) {
+    EXPECT_EQ(other.HostFromCupti(5'000), clock.HostFromCupti(5'000)) << i;
+    for (ClockTime* each : {&clock, &other}) {
+      each->Add({.host_ns = 1'000 * i, .cupti_ns = 1'000 * i + 9'000, .bracket_ns = 23});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tp

@@ -15,33 +15,21 @@ absl::Status CollectorPeer::Take(std::string_view bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message of ", bytes.size(), " bytes does not parse"));
   }
-  if (message->message_case() == wire::FromCollector::kHello) return Greet(message->hello());
   if (message->message_case() == wire::FromCollector::MESSAGE_NOT_SET) return absl::OkStatus();
-  if (session_ == nullptr) return absl::InvalidArgumentError("a message before the hello");
-  session_->Seen(MonotonicNow());
-  switch (message->message_case()) {
-    case wire::FromCollector::kStrings:
-      return session_->Add(message->strings());
-    case wire::FromCollector::kBatch:
-      return session_->Add(message->batch());
-    case wire::FromCollector::kDescriptions:
-      session_->Add(message->descriptions());
-      return absl::OkStatus();
-    case wire::FromCollector::kStatus:
-      session_->Told(message->status());
-      if (message->status().capture_token() != 0) {
-        on_answer_(this, Command::kCapture, message->status().capture_token());
-      }
-      return absl::OkStatus();
-    case wire::FromCollector::kGoodbye:
-      session_->Told(message->goodbye());
-      return absl::OkStatus();
-    case wire::FromCollector::kFlushDone:
-      on_answer_(this, Command::kFlush, message->flush_done().token());
-      return absl::OkStatus();
-    case wire::FromCollector::kHello:
-    case wire::FromCollector::MESSAGE_NOT_SET:
-      break;
+  const bool new_connection = session_ == nullptr;
+  if (message->has_hello()) {
+    if (absl::Status greeted = Greet(message->hello()); !greeted.ok()) return greeted;
+    if (session_ == nullptr) return absl::OkStatus();  // It was refused.
+  } else if (session_ == nullptr) {
+    return absl::InvalidArgumentError("a message before the hello");
+  }
+  const int64_t now_ns = MonotonicNow();
+  if (absl::Status taken = session_->Take(*message, now_ns); !taken.ok()) return taken;
+  recorders_->Taken(*session_, *message, bytes, new_connection, now_ns);
+  if (message->has_status() && message->status().capture_token() != 0) {
+    on_answer_(this, Command::kCapture, message->status().capture_token());
+  } else if (message->has_flush_done()) {
+    on_answer_(this, Command::kFlush, message->flush_done().token());
   }
   return absl::OkStatus();
 }
@@ -99,7 +87,9 @@ void CollectorPeer::Acknowledge() {
 
 void CollectorPeer::Closed() {
   if (session_ == nullptr) return;
-  session_->Disconnected(MonotonicNow());
+  const int64_t now_ns = MonotonicNow();
+  session_->Disconnected(now_ns);
+  recorders_->Disconnected(*session_, now_ns);
   session_ = nullptr;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "analyzer/serve/connection.h"
+#include "analyzer/serve/recorders.h"
 #include "analyzer/serve/session.h"
 #include "analyzer/serve/session_store.h"
 #include "google/protobuf/arena.h"
@@ -24,10 +25,11 @@ class CollectorPeer {
 
   // All outlive the peer. `arena` holds one message at a time and is shared by the peers.
   CollectorPeer(Connection* connection, const Credentials& credentials, SessionStore* store,
-                google::protobuf::Arena* arena, OnAnswer on_answer)
+                Recorders* recorders, google::protobuf::Arena* arena, OnAnswer on_answer)
       : connection_(connection),
         credentials_(credentials),
         store_(store),
+        recorders_(recorders),
         arena_(arena),
         on_answer_(std::move(on_answer)) {}
 
@@ -50,6 +52,7 @@ class CollectorPeer {
   Connection* connection_;
   Credentials credentials_;
   SessionStore* store_;
+  Recorders* recorders_;
   google::protobuf::Arena* arena_;
   OnAnswer on_answer_;
   Session* session_ = nullptr;

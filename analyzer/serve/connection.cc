@@ -14,6 +14,9 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10;
 constexpr size_t kBytesKeptWhenSent = size_t{64} << 10;
+// What was sent goes out of the way once it is the larger part: a queue that is never empty must
+// not grow.
+constexpr size_t kSentBytesKept = size_t{256} << 10;
 
 }  // namespace
 
@@ -203,11 +206,17 @@ absl::Status Connection::Write() {
   } else if (progress || !stall_timer_.has_value()) {
     StartStallTimer();
   }
+  if (out_sent_ > std::max(kSentBytesKept, queued_bytes())) {
+    out_.erase(0, out_sent_);
+    out_sent_ = 0;
+  }
   return absl::OkStatus();
 }
 
 void Connection::StartStallTimer() {
   if (stall_timer_.has_value()) reactor_->Cancel(*stall_timer_);
+  stall_timer_.reset();
+  if (limits_.stalled == absl::InfiniteDuration()) return;
   stall_timer_ = reactor_->After(limits_.stalled, [this] {
     stall_timer_.reset();
     Close(absl::DeadlineExceededError(

@@ -74,6 +74,8 @@ class Connection {
   // call).
   void Send(const google::protobuf::MessageLite& message);
   void set_max_queued_bytes(size_t bytes) { limits_.max_queued_bytes = bytes; }
+  // How long the peer may read nothing of what is queued; absl::InfiniteDuration(): for ever.
+  void set_stalled(absl::Duration longest) { limits_.stalled = longest; }
   size_t queued_bytes() const { return out_.size() - out_sent_; }
 
   // No further message is handed on (nor read) until Resume.

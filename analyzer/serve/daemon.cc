@@ -94,6 +94,7 @@ Daemon::~Daemon() = default;
 
 absl::Status Daemon::Start() {
   RaiseDescriptorLimit();
+  store_.OnLetGo([this](const Session& session) { recorders_.LetGo(session, MonotonicNow()); });
   const sigset_t ending = EndingSignals();
   signals_ = FileDescriptor(signalfd(-1, &ending, SFD_NONBLOCK | SFD_CLOEXEC));
   if (!signals_.is_open()) return absl::ErrnoToStatus(errno, "signalfd");
@@ -149,6 +150,7 @@ void Daemon::Stop(std::string_view why) {
 
 void Daemon::Tick() {
   const int64_t now_ns = MonotonicNow();
+  recorders_.LookForEndings();
   store_.Trim();
   rejections_.Tick(now_ns);
   if (store_.over_limit() && !told_over_limit_) {
@@ -229,7 +231,7 @@ absl::Status Daemon::Greeted(uint64_t number, std::string_view greeting) {
       return absl::PermissionDeniedError("it is another user's collector");
     }
     peer.who = std::make_unique<CollectorPeer>(
-        peer.connection.get(), peer.credentials, &store_, &arena_,
+        peer.connection.get(), peer.credentials, &store_, &recorders_, &arena_,
         [this](CollectorPeer* collector, CollectorPeer::Command command, uint64_t token) {
           OnAnswer(collector, command, token);
         });
@@ -237,7 +239,7 @@ absl::Status Daemon::Greeted(uint64_t number, std::string_view greeting) {
   }
   if (greeting == kToolGreeting) {
     peer.who = std::make_unique<QueryPeer>(peer.connection.get(), peer.credentials, reactor_.get(),
-                                           &store_, &control_);
+                                           &store_, &recorders_, &control_);
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError("it is neither a collector nor a tool of this profiler");
@@ -302,6 +304,7 @@ query::Daemon Daemon::Describe() const {
   daemon.set_rejected_connections(rejections_.count());
   daemon.set_memory_bytes(ResidentBytes());
   daemon.set_socket(socket_.path());
+  daemon.set_activated(socket_.is_anothers());
   return daemon;
 }
 

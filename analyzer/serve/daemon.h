@@ -25,6 +25,7 @@
 #include "analyzer/serve/listening_socket.h"
 #include "analyzer/serve/query_peer.h"
 #include "analyzer/serve/reactor.h"
+#include "analyzer/serve/recorders.h"
 #include "analyzer/serve/rejection_log.h"
 #include "analyzer/serve/session_store.h"
 #include "google/protobuf/arena.h"
@@ -76,6 +77,7 @@ class Daemon {
   ListeningSocket socket_;
   FileDescriptor signals_;
   SessionStore store_;
+  Recorders recorders_;
   std::vector<char> arena_block_;
   google::protobuf::Arena arena_;
   RejectionLog rejections_;

@@ -17,8 +17,6 @@ uint64_t AddWithoutWrap(uint64_t left, uint64_t right) {
 
 uint64_t SubtractToZero(uint64_t left, uint64_t right) { return left > right ? left - right : 0; }
 
-bool IsKnownKind(int kind) { return kind >= 0 && kind < wire::EventKind_ARRAYSIZE; }
-
 }  // namespace
 
 std::string CauseWord(int loss_cause) {
@@ -41,11 +39,7 @@ std::string CauseWord(int loss_cause) {
 }
 
 void LossAccount::Greeted(const wire::Hello& hello) {
-  EventCounts acknowledged{};
-  for (const wire::KindCount& told : hello.acknowledged()) {
-    if (!IsKnownKind(told.kind())) continue;
-    acknowledged[told.kind()] = AddWithoutWrap(acknowledged[told.kind()], told.count());
-  }
+  const EventCounts acknowledged = CountsOf(hello.acknowledged());
   for (size_t kind = 0; kind < acknowledged.size(); ++kind) {
     // What this daemon received and did not get to acknowledge makes the difference smaller on a
     // later connection; the largest is right.
@@ -81,11 +75,36 @@ void LossAccount::Told(const wire::Status& status) {
     uint64_t& count = told_[{loss.kind(), loss.cause()}];
     count = AddWithoutWrap(count, loss.count());
   }
-  produced_ = {};
-  for (const wire::KindCount& told : status.produced()) {
-    if (!IsKnownKind(told.kind())) continue;
-    produced_[told.kind()] = AddWithoutWrap(produced_[told.kind()], told.count());
+  produced_ = CountsOf(status.produced());
+}
+
+void LossAccount::Save(capture::Account* account) const {
+  SaveCounts(received_, account->mutable_received());
+  SaveCounts(produced_, account->mutable_produced());
+  SaveCounts(earlier_daemon_, account->mutable_earlier_daemon());
+  for (const auto& [what, count] : told_) {
+    wire::Loss* loss = account->add_told();
+    loss->set_kind(static_cast<wire::EventKind>(what.first));
+    loss->set_cause(static_cast<wire::LossCause>(what.second));
+    loss->set_count(count);
   }
+  account->set_found_again(found_again_);
+  account->set_oldest_sequence(oldest_sequence_);
+  account->set_last_sequence(last_sequence_);
+  account->set_batches_left_out(batches_left_out_);
+}
+
+void LossAccount::Restore(const capture::Account& account) {
+  wire::Status status;
+  *status.mutable_losses() = account.told();
+  *status.mutable_produced() = account.produced();
+  Told(status);
+  received_ = CountsOf(account.received());
+  earlier_daemon_ = CountsOf(account.earlier_daemon());
+  found_again_ = account.found_again();
+  oldest_sequence_ = account.oldest_sequence();
+  last_sequence_ = account.last_sequence();
+  batches_left_out_ = account.batches_left_out();
 }
 
 std::vector<query::Loss> LossAccount::Losses(bool ended) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/wire/event_kind.h"
+#include "proto/capture.pb.h"
 #include "proto/query.pb.h"
 #include "proto/wire.pb.h"
 
@@ -38,6 +39,10 @@ class LossAccount {
   uint64_t last_sequence() const { return last_sequence_; }
   uint64_t repeated_batches() const { return repeated_batches_; }
   uint64_t batches_left_out() const { return batches_left_out_; }
+
+  // As it is, to go on elsewhere.
+  void Save(capture::Account* account) const;
+  void Restore(const capture::Account& account);
 
   // All that are not zero. `ended`: nothing is underway any more, so what was produced and did not
   // come never will, unless the collector connects again.

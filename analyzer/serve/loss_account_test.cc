@@ -138,5 +138,34 @@ TEST(LossAccount, AbsurdCountsDoNotWrapAround) {
   EXPECT_EQ(Losses(account, true)["kernels, earlier daemon"], UINT64_MAX);
 }
 
+TEST(LossAccount, GoesOnElsewhereFromWhatWasSaved) {
+  LossAccount account;
+  account.Greeted(Hello(3, 7));
+  account.IsNew(3);
+  account.IsNew(6);
+  EventCounts counts{};
+  counts[wire::KERNEL] = 4;
+  counts[wire::OPERATION] = 2;
+  account.Received(counts);
+  account.FoundAgain(1);
+  wire::Status status;
+  status.add_losses()->set_kind(wire::KERNEL);
+  status.mutable_losses(0)->set_cause(wire::QUEUE_FULL);
+  status.mutable_losses(0)->set_count(5);
+  status.add_produced()->set_kind(wire::KERNEL);
+  status.mutable_produced(0)->set_count(30);
+  account.Told(status);
+  capture::Account saved;
+  account.Save(&saved);
+  LossAccount other;
+  other.Restore(saved);
+  for (const bool ended : {false, true}) EXPECT_EQ(Losses(other, ended), Losses(account, ended));
+  EXPECT_EQ(other.received(), account.received());
+  EXPECT_EQ(other.batches_left_out(), account.batches_left_out());
+  EXPECT_EQ(other.IsNew(6), account.IsNew(6));
+  EXPECT_EQ(other.IsNew(9), account.IsNew(9));
+  EXPECT_EQ(other.batches_left_out(), 4u);
+}
+
 }  // namespace
 }  // namespace tp

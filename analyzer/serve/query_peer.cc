@@ -21,17 +21,19 @@ uint64_t NextToken() {
 }  // namespace
 
 QueryPeer::QueryPeer(Connection* connection, const Credentials& credentials, Reactor* reactor,
-                     const SessionStore* store, const DaemonControl* control)
+                     const SessionStore* store, Recorders* recorders, const DaemonControl* control)
     : connection_(connection),
       credentials_(credentials),
       reactor_(reactor),
       store_(store),
+      recorders_(recorders),
       control_(control) {
   // The length of an answer is bounded by itself, and the next one waits until it is read.
   connection_->set_max_queued_bytes(kMaxResponseBytes + 1024);
 }
 
 QueryPeer::~QueryPeer() {
+  if (recorder_ != nullptr) recorders_->Remove(recorder_.get());
   if (waiting_.has_value()) reactor_->Cancel(waiting_->timer);
 }
 
@@ -40,7 +42,16 @@ absl::Status QueryPeer::Take(std::string_view message) {
   if (!request.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
     return absl::InvalidArgumentError("a request that does not parse");
   }
+  if (recorder_ != nullptr && !request.has_end_recording()) {
+    return absl::InvalidArgumentError("a request in the middle of a recording");
+  }
   switch (request.request_case()) {
+    case query::Request::kRecord:
+      BeginRecording(request);
+      break;
+    case query::Request::kEndRecording:
+      EndRecording(request);
+      break;
     case query::Request::kProcesses: {
       query::Response response;
       *response.mutable_processes() = DescribeProcesses(*store_, credentials_, MonotonicNow());
@@ -83,26 +94,13 @@ void QueryPeer::Stop() {
 }
 
 void QueryPeer::BeginTable(const query::Request& request) {
-  Waiting waiting{.request = request,
-                  .command = CollectorPeer::Command::kFlush,
-                  .token = NextToken(),
-                  .collectors = {},
-                  .pids = {},
-                  .unanswered = {},
-                  .timer = {}};
+  std::vector<const Session*> asked;
   if (request.table().flush()) {
     const absl::StatusOr<std::vector<const Session*>> concerned =
         SessionsConcerned(*store_, credentials_, request.table().pid());
-    if (concerned.ok()) {
-      for (const Session* session : *concerned) {
-        // One that has stopped may still have something on its way.
-        if (!session->connected()) continue;
-        session->peer()->Flush(waiting.token);
-        waiting.collectors[session->peer()] = session->pid();
-      }
-    }
+    if (concerned.ok()) asked = *concerned;
   }
-  Wait(std::move(waiting), kFlushWait);
+  Flush(request, asked);
 }
 
 void QueryPeer::BeginCaptures(const query::Request& request) {
@@ -129,6 +127,64 @@ void QueryPeer::BeginCaptures(const query::Request& request) {
   Wait(std::move(waiting), kCaptureWait);
 }
 
+std::vector<const Session*> QueryPeer::SessionsToFlush() const {
+  std::vector<const Session*> sessions;
+  for (const auto& session : store_->sessions()) {
+    if (session->connected() && recorder_->Wants(*session)) sessions.push_back(session.get());
+  }
+  return sessions;
+}
+
+void QueryPeer::BeginRecording(const query::Request& request) {
+  for (const int64_t pid : request.record().pids()) {
+    // 0 would mean all.
+    const absl::StatusOr<std::vector<const Session*>> concerned =
+        SessionsConcerned(*store_, credentials_, pid > 0 ? pid : -1);
+    if (concerned.ok() && !concerned->front()->HasEnded()) continue;
+    Answer(ErrorResponse(concerned.ok() ? absl::StrCat("process ", concerned->front()->Name(),
+                                                       " has ended: nothing more comes of it")
+                                        : std::string(concerned.status().message())));
+    return;
+  }
+  if (recorders_->count() >= Recorders::kMost) {
+    Answer(ErrorResponse(absl::StrCat("there are ", recorders_->count(),
+                                      " recordings under way already, as many as there may be: "
+                                      "end one of them")));
+    return;
+  }
+  // A recorder that hangs costs what is queued for it, and nobody waits for it.
+  connection_->set_stalled(absl::InfiniteDuration());
+  recorder_ = std::make_unique<Recorder>(connection_, credentials_, request.record(),
+                                         store_->memory_limit_bytes(), MonotonicNow());
+  recorders_->Add(recorder_.get());
+  Flush(request, SessionsToFlush());
+}
+
+void QueryPeer::EndRecording(const query::Request& request) {
+  if (recorder_ == nullptr) {
+    Answer(ErrorResponse("there is no recording to end on this connection"));
+    return;
+  }
+  Flush(request, SessionsToFlush());
+}
+
+void QueryPeer::Flush(const query::Request& request, const std::vector<const Session*>& sessions) {
+  Waiting waiting{.request = request,
+                  .command = CollectorPeer::Command::kFlush,
+                  .token = NextToken(),
+                  .collectors = {},
+                  .pids = {},
+                  .unanswered = {},
+                  .timer = {}};
+  for (const Session* session : sessions) {
+    // One that has stopped may still have something on its way.
+    if (!session->connected()) continue;
+    session->peer()->Flush(waiting.token);
+    waiting.collectors[session->peer()] = session->pid();
+  }
+  Wait(std::move(waiting), kFlushWait);
+}
+
 void QueryPeer::Wait(Waiting waiting, absl::Duration longest) {
   waiting.timer = reactor_->After(longest, [this] { Finish(); });
   waiting_ = std::move(waiting);
@@ -147,6 +203,8 @@ void QueryPeer::Answered(const CollectorPeer* collector, CollectorPeer::Command 
   if (const auto asked = waiting_->collectors.find(collector);
       asked != waiting_->collectors.end()) {
     waiting_->unanswered.erase(asked->second);
+    // All that it had is in the daemon's sums: what comes now is the recording's.
+    if (waiting_->request.has_record()) recorder_->Begin(*collector->session(), MonotonicNow());
   }
   CollectorClosed(collector);
 }
@@ -164,8 +222,17 @@ void QueryPeer::Finish() {
     Answer(MakeCaptures(*store_, credentials_, finished.pids, finished.unanswered));
     return;
   }
+  if (finished.request.has_record()) {
+    // Those that have not answered.
+    for (const Session* session : SessionsToFlush()) recorder_->Begin(*session, MonotonicNow());
+    return;
+  }
   std::vector<pid_t> late;
   for (const auto& [collector, pid] : finished.collectors) late.push_back(pid);
+  if (finished.request.has_end_recording()) {
+    recorder_->End(late, MonotonicNow());
+    return;
+  }
   Answer(MakeTable(*store_, credentials_, finished.request.table(), late, MonotonicNow()));
 }
 
@@ -182,6 +249,7 @@ void QueryPeer::Answer(const query::Response& response) {
 }
 
 void QueryPeer::Drained() {
+  if (recorder_ != nullptr) recorder_->Drained(MonotonicNow());
   if (!waiting_.has_value()) connection_->Resume();
 }
 

@@ -3,13 +3,14 @@
 //
 // A table that is to hold the latest events first asks the collectors concerned for them, and
 // capturing is begun and stopped by them: their answers are waited for, for a bounded time, while
-// everything else goes on.
+// everything else goes on. So is a recording begun, and ended.
 #ifndef ANALYZER_SERVE_QUERY_PEER_H_
 #define ANALYZER_SERVE_QUERY_PEER_H_
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "analyzer/serve/collector_peer.h"
 #include "analyzer/serve/connection.h"
 #include "analyzer/serve/reactor.h"
+#include "analyzer/serve/recorders.h"
 #include "analyzer/serve/session_store.h"
 #include "proto/query.pb.h"
 
@@ -38,7 +40,7 @@ class QueryPeer {
 
   // All but the credentials outlive the peer.
   QueryPeer(Connection* connection, const Credentials& credentials, Reactor* reactor,
-            const SessionStore* store, const DaemonControl* control);
+            const SessionStore* store, Recorders* recorders, const DaemonControl* control);
   ~QueryPeer();
   QueryPeer(const QueryPeer&) = delete;
   QueryPeer& operator=(const QueryPeer&) = delete;
@@ -65,6 +67,12 @@ class QueryPeer {
 
   void BeginTable(const query::Request& request);
   void BeginCaptures(const query::Request& request);
+  void BeginRecording(const query::Request& request);
+  void EndRecording(const query::Request& request);
+  // The processes of the recording that can be asked for what they hold.
+  std::vector<const Session*> SessionsToFlush() const;
+  // Asks for what their collectors hold, and waits for it.
+  void Flush(const query::Request& request, const std::vector<const Session*>& sessions);
   void Wait(Waiting waiting, absl::Duration longest);
   void Finish();
   void Stop();
@@ -74,8 +82,10 @@ class QueryPeer {
   Credentials credentials_;
   Reactor* reactor_;
   const SessionStore* store_;
+  Recorders* recorders_;
   const DaemonControl* control_;
   std::optional<Waiting> waiting_;
+  std::unique_ptr<Recorder> recorder_;
 };
 
 }  // namespace tp

@@ -1,65 +1,17 @@
 #include "analyzer/serve/query_service.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/present/notes.h"
 #include "analyzer/present/process_list.h"
-#include "analyzer/summarize/summary.h"
+#include "analyzer/serve/session_table.h"
 
 namespace tp {
 namespace {
 
-bool MaySee(const Credentials& asker, const Session& session) {
-  return asker.uid == 0 || asker.uid == session.uid();
-}
-
 bool IsRunning(const query::Process& process) { return process.state() != query::GONE; }
-
-void AddLosses(const std::vector<query::Process>& processes, query::Table* table) {
-  std::map<std::pair<std::string, std::string>, uint64_t> sums;
-  for (const query::Process& process : processes) {
-    for (const query::Loss& loss : process.losses())
-      sums[{loss.kind(), loss.cause()}] += loss.count();
-  }
-  for (const auto& [what, count] : sums) {
-    query::Loss* loss = table->add_losses();
-    loss->set_kind(what.first);
-    loss->set_cause(what.second);
-    loss->set_count(count);
-  }
-}
-
-void AddNotes(const std::vector<query::Process>& processes, const std::vector<pid_t>& late,
-              query::Table* table) {
-  uint64_t unattributed = 0;
-  bool more_may_come = false;
-  int64_t unattributed_ns = 0;
-  for (const query::Process& process : processes) {
-    unattributed += process.unattributed_count();
-    unattributed_ns += process.unattributed_ns();
-    more_may_come |= process.state() == query::CAPTURING;
-  }
-  if (unattributed > 0) {
-    table->add_notes(UnattributedNote(unattributed, unattributed_ns, more_may_come));
-  }
-  for (const query::Process& process : processes) {
-    const std::string prefix =
-        processes.size() > 1 ? absl::StrCat("pid ", process.pid(), ": ") : std::string();
-    if (process.state() != query::CAPTURING && process.state() != query::GONE &&
-        !process.reason().empty()) {
-      table->add_notes(prefix + process.reason());
-    }
-    for (const std::string& note : process.notes()) table->add_notes(prefix + note);
-  }
-  for (const pid_t pid : late) {
-    table->add_notes(
-        absl::StrCat("pid ", pid, " did not answer in time: its latest events may be missing"));
-  }
-}
 
 // Leaves out the processes that ended, unless all have; returns how many.
 int64_t LeaveOutEnded(std::vector<const Session*>* sessions) {
@@ -72,33 +24,11 @@ int64_t LeaveOutEnded(std::vector<const Session*>* sessions) {
   return ended;
 }
 
-// What the view would show, and is not collected: nothing there would pass for nothing done.
-void AddNotesOfView(const std::vector<query::Process>& processes, query::Table* table) {
-  const auto note = [&](const char* activity, const char* text) {
-    const auto lacks = [activity](const query::Process& process) {
-      const auto& collected = process.activities();
-      // An old collector does not say what it collects.
-      return !collected.empty() &&
-             std::find(collected.begin(), collected.end(), activity) == collected.end();
-    };
-    const size_t lacking = std::count_if(processes.begin(), processes.end(), lacks);
-    if (lacking == 0) return;
-    std::string whole = text;
-    if (lacking < processes.size()) {
-      absl::StrAppend(&whole, " (goes for ", lacking, " of ", processes.size(), " processes)");
-    }
-    table->add_notes(std::move(whole));
-  };
-  if (table->view() == query::API) {
-    note("chatty",
-         "not collected without TP_ACTIVITIES=+chatty: calls that only ask for a state, such as "
-         "cudaGetDevice and cudaGetLastError");
-  } else if (table->view() == query::MEMORY) {
-    note("memory", "memory is not collected: TP_ACTIVITIES=+memory");
-  }
-}
-
 }  // namespace
+
+bool MaySee(const Credentials& asker, const Session& session) {
+  return asker.uid == 0 || asker.uid == session.uid();
+}
 
 query::Response ErrorResponse(std::string message) {
   query::Response response;
@@ -190,27 +120,9 @@ query::Response MakeTable(const SessionStore& store, const Credentials& asker,
   if (!query::View_IsValid(request.view())) {
     return ErrorResponse("this daemon does not know the view; is it older than the tool?");
   }
-  std::vector<const Summary*> summaries;
-  std::vector<query::Process> processes;
-  for (const Session* session : *concerned) {
-    summaries.push_back(&session->summary());
-    processes.push_back(session->Describe());
-  }
-  const TableOptions options{.view = request.view(),
-                             .group_by_shape = request.group_by_shape(),
-                             .group_by_stack = request.group_by_stack(),
-                             .top_level = request.top_level()};
   query::Response response;
-  query::Table* table = response.mutable_table();
-  *table = Tabulate(summaries, options, now_ns);
-  table->set_view(request.view());
-  table->set_now_ns(now_ns);
-  table->set_ended_left_out(ended_left_out);
-  AddLosses(processes, table);
-  AddNotes(processes, late, table);
-  AddNotesOfView(processes, table);
-  AddNotesOfRows(request.top_level(), table);
-  for (query::Process& process : processes) *table->add_processes() = std::move(process);
+  *response.mutable_table() = TableOf(*concerned, request, late, now_ns);
+  response.mutable_table()->set_ended_left_out(ended_left_out);
   return response;
 }
 

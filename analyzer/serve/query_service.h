@@ -17,6 +17,8 @@
 
 namespace tp {
 
+bool MaySee(const Credentials& asker, const Session& session);
+
 query::Response ErrorResponse(std::string message);
 
 query::Processes DescribeProcesses(const SessionStore& store, const Credentials& asker,

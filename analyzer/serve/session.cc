@@ -34,6 +34,21 @@ wire::Hello Bounded(const wire::Hello& hello) {
   return bounded;
 }
 
+// What is shown of it; the numbers have gone elsewhere.
+wire::Status Bounded(const wire::Status& status) {
+  wire::Status bounded;
+  bounded.set_reason(status.reason().substr(0, kMaxTextBytes));
+  bounded.set_collector_cpu_ns(status.collector_cpu_ns());
+  bounded.set_memory_bytes(status.memory_bytes());
+  for (int i = 0; i < std::min(status.notes_size(), kMaxNotes); ++i) {
+    bounded.add_notes(status.notes(i).substr(0, kMaxTextBytes));
+  }
+  for (int i = 0; i < std::min(status.activities_size(), kMaxActivities); ++i) {
+    bounded.add_activities(status.activities(i).substr(0, kMaxTextBytes));
+  }
+  return bounded;
+}
+
 ClockReading Reading(const wire::ClockPair& pair) {
   return {.host_ns = pair.host_ns(), .cupti_ns = pair.cupti_ns(), .bracket_ns = pair.bracket_ns()};
 }
@@ -59,6 +74,13 @@ Session::Session(const Credentials& peer, const wire::Hello& hello, const Sessio
   }
 }
 
+Session::Session(const capture::Process& recorded, const SessionLimits& limits)
+    : Session({.pid = static_cast<pid_t>(recorded.pid()), .uid = recorded.uid()}, recorded.hello(),
+              limits, recorded.connected_ns()) {
+  process_.reset();
+  recording_.emplace();
+}
+
 bool Session::IsProcess(const Credentials& peer, const wire::Hello& hello) const {
   return credentials_.pid == peer.pid && credentials_.uid == peer.uid &&
          claimed_start_ticks_ == hello.start_time_ticks();
@@ -73,13 +95,13 @@ bool Session::IsContinuedBy(const Credentials& peer, const wire::Hello& hello) c
 
 void Session::Greet(const wire::Hello& hello, bool new_connection, int64_t now_ns) {
   if (new_connection) {
-    ++connections_;
+    recorded_connection_ = recording_.has_value();
     losses_.Greeted(hello);
     summary_->SetRecordingEnd(INT64_MAX);
   }
   hello_ = Bounded(hello);
   clock_.Add(Reading(hello.clock()));
-  if (hello.capture_start_ns() > 0) summary_->SetRecordingStart(hello.capture_start_ns());
+  SetRecordingStart(hello.capture_start_ns());
   Seen(now_ns);
 }
 
@@ -89,10 +111,40 @@ void Session::Seen(int64_t now_ns) {
   if (hello_.capture_start_ns() > 0) summary_->SetLatest(now_ns + kClockToleranceNs);
 }
 
+void Session::SetRecordingStart(int64_t start_ns) {
+  if (start_ns <= 0) return;
+  recording_start_ns_ = start_ns;
+  summary_->SetRecordingStart(start_ns);
+}
+
 absl::Status Session::Add(const wire::Strings& strings) { return names_.Add(strings); }
 
 void Session::Add(const wire::Descriptions& descriptions) {
   descriptions_left_out_ += DecodeDescriptions(descriptions, &summary_->descriptions());
+}
+
+absl::Status Session::Take(const wire::FromCollector& message, int64_t now_ns) {
+  Seen(now_ns);
+  switch (message.message_case()) {
+    case wire::FromCollector::kStrings:
+      return Add(message.strings());
+    case wire::FromCollector::kBatch:
+      return Add(message.batch());
+    case wire::FromCollector::kDescriptions:
+      Add(message.descriptions());
+      break;
+    case wire::FromCollector::kStatus:
+      Told(message.status());
+      break;
+    case wire::FromCollector::kGoodbye:
+      Told(message.goodbye());
+      break;
+    case wire::FromCollector::kFlushDone:
+    case wire::FromCollector::kHello:
+    case wire::FromCollector::MESSAGE_NOT_SET:
+      break;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Session::Add(const wire::Batch& batch) {
@@ -120,34 +172,27 @@ void Session::Told(const wire::Status& status) {
   losses_.Told(status);
   clock_.Add(Reading(status.clock()));
   state_ = status.state();
-  if (status.recording_start_ns() > 0) summary_->SetRecordingStart(status.recording_start_ns());
-  status_ = wire::Status();
-  status_.set_reason(status.reason().substr(0, kMaxTextBytes));
-  status_.set_collector_cpu_ns(status.collector_cpu_ns());
-  status_.set_memory_bytes(status.memory_bytes());
-  for (int i = 0; i < std::min(status.notes_size(), kMaxNotes); ++i) {
-    status_.add_notes(status.notes(i).substr(0, kMaxTextBytes));
-  }
-  for (int i = 0; i < std::min(status.activities_size(), kMaxActivities); ++i) {
-    status_.add_activities(status.activities(i).substr(0, kMaxTextBytes));
-  }
+  SetRecordingStart(status.recording_start_ns());
+  status_ = Bounded(status);
 }
 
 void Session::Disconnected(int64_t now_ns) {
   peer_ = nullptr;
+  recorded_connection_ = false;
   last_seen_ns_ = now_ns;
   summary_->SetRecordingEnd(now_ns);
 }
 
-Session::Ending Session::How() const {
-  if (goodbye_ == wire::Goodbye::EXIT) return Ending::kGoodbye;
-  if (replaced_) return Ending::kReplaced;
+capture::Ending Session::How() const {
+  if (goodbye_ == wire::Goodbye::EXIT) return capture::GOODBYE;
+  if (replaced_) return capture::REPLACED;
+  if (recording_.has_value()) return told_ending_;
   // One that this machine does not show (another pid namespace) ends with its connection.
-  if (!process_.has_value()) return Ending::kGone;
+  if (!process_.has_value()) return capture::GONE;
   const std::optional<TracedProcess> now = FindProcess(credentials_.pid);
-  if (!now.has_value() || now->start_ticks != process_->start_ticks) return Ending::kGone;
+  if (!now.has_value() || now->start_ticks != process_->start_ticks) return capture::GONE;
   const bool told = now->stack_start != 0 && process_->stack_start != 0;
-  return told && now->stack_start != process_->stack_start ? Ending::kExec : Ending::kNone;
+  return told && now->stack_start != process_->stack_start ? capture::EXECUTED : capture::NOT_ENDED;
 }
 
 size_t Session::memory_bytes() const {
@@ -177,19 +222,21 @@ query::Process Session::Describe() const {
   process.set_collector_memory_bytes(connected() ? status_.memory_bytes() : 0);
 
   process.set_reason(Shown(status_.reason()));
-  const Ending ending = connected() ? Ending::kNone : How();
-  if (ending != Ending::kNone) {
+  const capture::Ending ending = this->ending();
+  if (ending != capture::NOT_ENDED) {
     process.set_state(query::GONE);
-    if (ending == Ending::kReplaced) {
+    if (ending == capture::REPLACED) {
       process.set_reason("another program or collector took its place in the process");
-    } else if (ending == Ending::kExec) {
+    } else if (ending == capture::EXECUTED) {
       process.set_reason("the process has executed another program");
     }
   } else if (!connected() && goodbye_ == wire::Goodbye::DETACHED) {
     process.set_state(query::DETACHED);
   } else if (!connected()) {
     process.set_state(query::PROCESS_STATE_UNKNOWN);
-    process.set_reason("its collector's connection ended, the process still runs");
+    process.set_reason(recording_.has_value()
+                           ? "its collector's connection ended; the recording does not tell how"
+                           : "its collector's connection ended, the process still runs");
   } else if (state_ == wire::DORMANT) {
     process.set_state(query::DORMANT);
   } else if (state_ == wire::CAPTURING) {
@@ -203,10 +250,8 @@ query::Process Session::Describe() const {
     if (process.reason().empty()) process.set_reason("its collector has not told its state yet");
   }
 
-  AddEvents(losses_.received(), &process);
-  for (query::Loss& loss : losses_.Losses(/*ended=*/!connected())) {
-    *process.add_losses() = std::move(loss);
-  }
+  AddEvents(Events(), &process);
+  for (query::Loss& loss : Losses()) *process.add_losses() = std::move(loss);
   summary_->impossible().AddTo(process.mutable_losses());
   process.set_more_may_be_lost(EndedWithoutGoodbye(ending));
   summary_->AddDevices(&process);
@@ -220,7 +265,7 @@ query::Process Session::Describe() const {
   return process;
 }
 
-void Session::AddNotes(Ending ending, query::Process* process) const {
+void Session::AddNotes(capture::Ending ending, query::Process* process) const {
   for (const std::string& note : status_.notes()) process->add_notes(Shown(note));
   if (hello_.pid() != credentials_.pid) {
     process->add_notes(
@@ -245,13 +290,16 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
   count(late.operation_let_go,
         "records of device work came too long after their operation: counted without it");
   count(summary_->details_let_go(),
-        "spans are kept without their payloads and types of inputs: only the latest have them");
-  count(losses_.batches_left_out(),
+        "spans are kept without their payloads: only the latest have them");
+  const uint64_t left_out_before = recording_.has_value() && recording_->before.has_value()
+                                       ? recording_->before->batches_left_out()
+                                       : 0;
+  count(losses_.batches_left_out() - std::min(losses_.batches_left_out(), left_out_before),
         "batches did not come because the collector had to drop them (see the losses)");
   count(names_.left_out(), "names did not fit into memory: shown as (other)");
   count(descriptions_left_out_,
         "descriptions of streams, threads and the like did not fit: shown without");
-  const EventCounts& received = losses_.received();
+  const EventCounts received = Events();
   const bool has_cupti_times = received[wire::KERNEL] + received[wire::COPY] +
                                    received[wire::FILL] + received[wire::RUNTIME_CALL] +
                                    received[wire::DRIVER_CALL] + received[wire::GRAPH] +
@@ -261,6 +309,7 @@ void Session::AddNotes(Ending ending, query::Process* process) const {
     process->add_notes(
         "its collector has not compared the clocks: device times are not in the host's time");
   }
+  if (recording_.has_value()) AddNotesOfRecording(process);
 }
 
 }  // namespace tp

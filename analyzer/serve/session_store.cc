@@ -54,6 +54,7 @@ bool SessionStore::LetGo(const Session* session) {
   const auto place = std::find_if(sessions_.begin(), sessions_.end(),
                                   [&](const auto& held) { return held.get() == session; });
   if (place == sessions_.end()) return false;
+  if (on_let_go_) on_let_go_(*session);
   events_let_go_ += Sum(session->losses().received());
   ++let_go_;
   sessions_.erase(place);

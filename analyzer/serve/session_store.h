@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "analyzer/serve/session.h"
@@ -42,10 +44,15 @@ class SessionStore {
   // Lets go what is beyond the limits. Sessions that are connected always stay. To be called now
   // and then, and when connections end.
   void Trim();
+  // Told of each before it is let go.
+  void OnLetGo(std::function<void(const Session& session)> on_let_go) {
+    on_let_go_ = std::move(on_let_go);
+  }
 
   // In the order in which they came.
   const std::vector<std::unique_ptr<Session>>& sessions() const { return sessions_; }
   size_t memory_bytes() const;
+  size_t memory_limit_bytes() const { return limits_.memory_bytes; }
   // Events ever received, of the sessions that were let go too.
   uint64_t events() const;
   bool over_limit() const { return over_limit_; }
@@ -60,6 +67,7 @@ class SessionStore {
   std::vector<std::unique_ptr<Session>> sessions_;
   uint64_t events_let_go_ = 0;
   uint64_t let_go_ = 0;
+  std::function<void(const Session& session)> on_let_go_;
   bool over_limit_ = false;
 };
 

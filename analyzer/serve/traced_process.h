@@ -23,6 +23,10 @@ struct TracedProcess {
 // status is left.
 std::optional<TracedProcess> FindProcess(pid_t pid);
 
+// Whether `ancestor` is the process itself, its parent, the parent's parent and so on. Of a process
+// that has ended nobody knows: false.
+bool DescendsFrom(pid_t process, pid_t ancestor);
+
 }  // namespace tp
 
 #endif  // ANALYZER_SERVE_TRACED_PROCESS_H_

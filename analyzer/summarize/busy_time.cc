@@ -19,6 +19,11 @@ void BusyTime::Add(int64_t start_ns, int64_t end_ns) {
     auto before = std::prev(next);
     if (before->second >= start_ns) {
       if (before->second >= end_ns) return;
+      if (next == intervals_.end()) {  // Work without a gap.
+        kept_ns_ += end_ns - before->second;
+        before->second = end_ns;
+        return;
+      }
       start_ns = before->first;
       kept_ns_ -= before->second - before->first;
       next = intervals_.erase(before);

@@ -48,7 +48,7 @@ class CapturedWork {
   void Fold(Node& node, absl::flat_hash_map<uint32_t, DeviceWork>* sums);
 
   const SpanSums* spans_;
-  TwoGenerations<uint64_t, Node> nodes_;
+  TwoGenerations<Node> nodes_;
   absl::flat_hash_map<uint32_t, DeviceWork> let_go_;
 };
 

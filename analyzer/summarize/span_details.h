@@ -1,5 +1,5 @@
-// What few spans have and single spans are shown with: the types of their inputs, and named values
-// (payloads, categories). It does not matter whether a span comes before its values.
+// What few spans have and single spans are shown with: named values (payloads, categories). It does
+// not matter whether a span comes before its values.
 #ifndef ANALYZER_SUMMARIZE_SPAN_DETAILS_H_
 #define ANALYZER_SUMMARIZE_SPAN_DETAILS_H_
 
@@ -15,16 +15,11 @@ namespace tp {
 class SpanDetails {
  public:
   struct Details {
-    StringId dtypes = 0;
     std::vector<SpanValue> values;  // Each name once, in the order in which they came.
   };
 
   // At least those of the latest limit / 2 spans that have any are kept.
   explicit SpanDetails(size_t limit) : details_(limit) {}
-
-  void AddTypes(uint64_t span, StringId dtypes) {
-    if (span != kNoOperation && dtypes != 0) At(span).dtypes = dtypes;
-  }
 
   // A value of the same name takes the earlier one's place; beyond so many it is left out.
   void AddValue(const SpanValue& value) {
@@ -59,7 +54,7 @@ class SpanDetails {
     });
   }
 
-  TwoGenerations<uint64_t, Details> details_;
+  TwoGenerations<Details> details_;
   size_t added_values_ = 0;
   uint64_t let_go_ = 0;
 };

@@ -16,14 +16,11 @@ TEST(SpanDetails, ALaterValueOfTheSameNameTakesThePlaceOfTheEarlier) {
   details.AddValue({1, 10, ValueType::kSigned, 5});
   details.AddValue({1, 11, ValueType::kSigned, 6});
   details.AddValue({1, 10, ValueType::kText, 7});
-  details.AddTypes(1, 3);
   const SpanDetails::Details* found = details.Find(1);
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->dtypes, 3u);
   ASSERT_EQ(found->values.size(), 2u);
   EXPECT_EQ(found->values[0].type, ValueType::kText);
   EXPECT_EQ(found->values[0].bits, 7u);
-  details.AddTypes(2, 0);
   EXPECT_EQ(details.Find(2), nullptr) << "nothing was told of it";
 }
 

@@ -16,7 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
+#include "analyzer/correlate/hash_of_id.h"
 #include "analyzer/correlate/launch_join.h"
 #include "analyzer/correlate/nesting.h"
 #include "analyzer/correlate/two_generations.h"
@@ -85,6 +85,7 @@ class SpanSums final : Nesting::Observer {
     return span == kNoSpan ? kNoGroup : group(span);
   }
   uint32_t group(SpanSlot span) const { return spans_[span].group; }
+  StringId dtypes(SpanSlot span) const { return spans_[span].dtypes; }
   SpanNumbers Numbers(SpanSlot span) const;
   // Place of the span among all that were added.
   uint64_t Sequence(SpanSlot span) const;
@@ -131,6 +132,7 @@ class SpanSums final : Nesting::Observer {
     uint32_t flags : 4 = 0;
     int32_t kernels = 0;
     uint32_t sequence = 0;  // Modulo 2^32.
+    StringId dtypes = 0;
   };
   // What few spans have.
   struct Bytes {
@@ -139,11 +141,11 @@ class SpanSums final : Nesting::Observer {
     int64_t nested = 0;
     int64_t waiting = 0;
   };
-  struct HashOfId {
+  struct HashOfSpan {
     using is_transparent = void;
     const Nesting* nesting;
-    size_t operator()(uint64_t id) const { return absl::Hash<uint64_t>()(id); }
-    size_t operator()(SpanSlot span) const { return (*this)(nesting->id(span)); }
+    size_t operator()(uint64_t id) const { return HashOfId()(id); }
+    size_t operator()(SpanSlot span) const { return HashOfId()(nesting->id(span)); }
   };
   struct EqualId {
     using is_transparent = void;
@@ -159,12 +161,15 @@ class SpanSums final : Nesting::Observer {
 
   SpanSlot Find(uint64_t id) const;
   SpanGroup* GroupOf(SpanSlot span);  // Null for spans that are in no average.
-  void EnterAverages(SpanSlot span, int64_t duration_ns, int64_t covered_ns);
+  void EnterAverages(SpanSlot span, int64_t duration_ns, bool asynchronous, int64_t covered_ns);
+  // An asynchronous span has none: its time is not its thread's, which others on it take up.
+  int64_t SelfCpu(SpanSlot span, int64_t duration_ns, int64_t covered_ns) const;
   void AddOwnWork(SpanSlot span, const DeviceWork& work);
   void AddDeviceTotal(SpanSlot span, int64_t delta_ns);
   void AddNestedBytes(SpanSlot span, int64_t delta);
   void MarkDirty(SpanSlot span);
   void CarryUp(SpanSlot span);
+  void MoveUpAll();
   // False if there is nothing to let go.
   bool LetGoOldest();
 
@@ -173,12 +178,12 @@ class SpanSums final : Nesting::Observer {
   Slots<SpanState> spans_;
   absl::flat_hash_map<SpanSlot, Bytes> bytes_;
   Groups<SpanGroupKey, SpanGroup> groups_;
-  absl::flat_hash_set<SpanSlot, HashOfId, EqualId> by_id_;
+  absl::flat_hash_set<SpanSlot, HashOfSpan, EqualId> by_id_;
   absl::flat_hash_set<SpanSlot> open_;
   std::deque<SpanSlot> ended_;  // Oldest first: the order in which spans are let go.
   std::vector<SpanSlot> dirty_;
-  TwoGenerations<uint64_t, DeviceWork> work_before_span_;
-  TwoGenerations<uint64_t, int64_t> end_before_span_;
+  TwoGenerations<DeviceWork> work_before_span_;
+  TwoGenerations<int64_t> end_before_span_;
   uint64_t added_ = 0;
   uint64_t largest_let_go_ = 0;
   bool any_let_go_ = false;

@@ -34,6 +34,7 @@ struct Summary::State {
   int64_t recording_start_ns = 0;
   int64_t recording_end_ns = INT64_MAX;
   int64_t latest_ns = INT64_MAX;
+  int64_t spans_from_ns = INT64_MIN;
   ImpossibleRecords impossible;
   SpanSums spans;
   SpanDetails details;

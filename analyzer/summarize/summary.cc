@@ -129,14 +129,23 @@ void Summary::SetRecordingStart(int64_t start_ns) { state_->recording_start_ns =
 
 void Summary::SetRecordingEnd(int64_t end_ns) { state_->recording_end_ns = end_ns; }
 
+int64_t Summary::recording_end_ns() const { return state_->recording_end_ns; }
+
 void Summary::SetLatest(int64_t latest_ns) { state_->latest_ns = latest_ns; }
 
+void Summary::SetSpansFrom(int64_t start_ns) { state_->spans_from_ns = start_ns; }
+
 void Summary::AddSpan(const Span& span) {
+  if (span.start_ns < state_->spans_from_ns && span.end_ns > state_->spans_from_ns) {
+    Span rest = span;
+    rest.start_ns = state_->spans_from_ns;
+    AddSpan(rest);
+    return;
+  }
   if (!state_->IsInside(span.start_ns, span.end_ns)) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);
     return;
   }
-  state_->details.AddTypes(span.id, span.dtypes);
   if (!state_->spans.Add(span)) state_->impossible.AddSpan(Impossibility::kEndsBeforeStart);
   if (span.given_device_ns >= 0) state_->given_device_time = true;
 }
@@ -154,6 +163,8 @@ void Summary::AddCounter(const CounterValue& counter) {
 bool Summary::HasSpan(uint64_t id) const { return state_->spans.Has(id); }
 
 void Summary::CloseSpan(uint64_t id, int64_t end_ns) {
+  // It ended before the time from which on it counts, and nothing of it is left.
+  if (id != kNoOperation && end_ns < state_->spans_from_ns) end_ns = state_->spans_from_ns;
   if (!state_->IsInside(end_ns, end_ns)) {
     state_->impossible.AddSpan(Impossibility::kOutsideRecording);
     return;
@@ -213,6 +224,31 @@ void Summary::VisitSpans(int64_t now_ns, absl::FunctionRef<void(const SpanSummar
            .device_total_ns = numbers.device_total_ns,
            .kernels = numbers.kernels,
            .nested_output_bytes = numbers.nested_output_bytes});
+  }
+}
+
+void Summary::VisitOpenSpans(absl::FunctionRef<void(const Span&, bool)> visit) const {
+  const SpanSums& spans = state_->spans;
+  for (const SpanSums::OpenSpan& open : spans.Open(/*now_ns=*/0)) {
+    const Nesting& nesting = spans.nesting();
+    const uint32_t group = spans.group(open.span);
+    Span span;
+    span.id = nesting.id(open.span);
+    span.start_ns = nesting.start_ns(open.span);
+    span.asynchronous = nesting.asynchronous(open.span);
+    if (!span.asynchronous) span.thread = nesting.thread(open.span);
+    const SpanGroupKey& key = spans.groups().entries()[group].key;
+    span.name = key.name;
+    span.kind = key.kind;
+    span.shapes = key.shapes;
+    span.stack = key.stack;
+    const SpanNumbers numbers = spans.Numbers(open.span);
+    span.flops = numbers.flops;
+    span.output_bytes = numbers.output_bytes;
+    if (const SpanDetails::Details* details = state_->details.Find(span.id)) {
+      span.dtypes = details->dtypes;
+    }
+    visit(span, group != Groups<SpanGroupKey, SpanGroup>::kOther);
   }
 }
 

@@ -39,7 +39,7 @@ struct SummaryLimits {
   size_t unconfirmed = 1 << 16;
   size_t allocations = 1 << 20;  // That are live at a time.
   size_t graph_nodes = 1 << 17;
-  size_t span_details = 1 << 18;  // Spans with types of inputs or values.
+  size_t span_details = 1 << 18;  // Spans with values.
 };
 
 // Device work that is in the sums without its operation, and why.
@@ -82,6 +82,10 @@ class Summary {
   // When the source was last heard of: spans that are open then end there, not at the time of a
   // query. INT64_MAX: it is still heard of.
   void SetRecordingEnd(int64_t end_ns);
+  int64_t recording_end_ns() const;
+
+  // What began before is not to be known: spans that were open then count from this time on.
+  void SetSpansFrom(int64_t start_ns);
 
   // A span that is over, or (end_ns == kStillOpen) one that is open; adding an id again is ignored.
   void AddSpan(const Span& span);
@@ -106,10 +110,14 @@ class Summary {
   // `now_ns`.
   void VisitSpans(int64_t now_ns, absl::FunctionRef<void(const SpanSummary&)> visit) const;
 
+  // Visits the spans that have not ended, in the order in which they came. `has_key`: false for
+  // one that is in the group of all others, whose name, kind, shapes and stack are not kept.
+  void VisitOpenSpans(absl::FunctionRef<void(const Span&, bool has_key)> visit) const;
+
   // Of each kind, how many records were kept out of the sums, and why.
   const ImpossibleRecords& impossible() const;
   LateRecords late() const;
-  // Spans whose types of inputs and values were let go.
+  // Spans whose values were let go.
   uint64_t details_let_go() const;
   // Device work that belongs to no operation.
   uint64_t unattributed_count() const;

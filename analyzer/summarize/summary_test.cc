@@ -63,6 +63,30 @@ class SummaryTest : public testing::Test {
   StringTable strings_;
 };
 
+TEST_F(SummaryTest, WorkOfOneOfManySpansMovesUpAfterATable) {
+  Summary summary(&strings_);
+  constexpr uint64_t kOuter = 1, kInner = 100;
+  summary.AddSpan(MakeSpan(kOuter, "outer", 0, 10'000));
+  for (uint64_t i = 0; i < 100; ++i) {
+    const auto start_ns = static_cast<int64_t>(i * 100);
+    summary.AddSpan(MakeSpan(kInner + 2 * i, "middle", start_ns, start_ns + 90));
+    summary.AddSpan(MakeSpan(kInner + 2 * i + 1, "inner", start_ns + 10, start_ns + 80));
+  }
+  int64_t expected_ns = 0;
+  // First of all of them, which are looked at all, then of a few, which are looked for.
+  for (const uint64_t spans : {100, 3}) {
+    for (uint64_t i = 0; i < spans; ++i) {
+      DeviceActivity work = MakeWork("kernel", 20'000, 20'007);
+      work.operation = kInner + 2 * i + 1;
+      summary.AddActivity(work);
+      expected_ns += 7;
+    }
+    for (const char* name : {"outer", "middle", "inner"}) {
+      EXPECT_EQ(Operation(summary, name).device_time_total_ns(), expected_ns) << name;
+    }
+  }
+}
+
 TEST_F(SummaryTest, AnEmptyOneHasEmptyTables) {
   Summary summary(&strings_);
   for (int view = 0; view < static_cast<int>(query::View_ARRAYSIZE); ++view) {
@@ -238,6 +262,55 @@ TEST_F(SummaryTest, OpenSpansCountAsCallsThatEndNow) {
   EXPECT_EQ(Operation(summary, "epoch", 999).open(), 0);
   EXPECT_EQ(Operation(summary, "epoch", 999).cpu_time_total_ns(), 90);
   EXPECT_EQ(Operation(summary, "epoch", 999).self_cpu_time_total_ns(), 20);
+}
+
+TEST_F(SummaryTest, TellsWhichSpansAreOpen) {
+  Summary summary(&strings_);
+  summary.AddSpan(MakeSpan(1, "ended", 0, 5));
+  Span open = MakeSpan(2, "open", 10, kStillOpen, 77);
+  open.shapes = strings_.Intern("[[2]]");
+  open.dtypes = strings_.Intern("[\"float\"]");
+  open.flops = 12;
+  summary.AddSpan(open);
+  Span other = MakeSpan(3, "asynchronous", 20, kStillOpen);
+  other.asynchronous = true;
+  summary.AddSpan(other);
+  std::vector<Span> told;
+  summary.VisitOpenSpans([&](const Span& span, bool has_key) {
+    EXPECT_TRUE(has_key);
+    told.push_back(span);
+  });
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].id, 2u);
+  EXPECT_EQ(told[0].start_ns, 10);
+  EXPECT_EQ(told[0].end_ns, kStillOpen);
+  EXPECT_EQ(told[0].thread, 77);
+  EXPECT_EQ(told[0].name, open.name);
+  EXPECT_EQ(told[0].kind, SpanKind::kOperation);
+  EXPECT_EQ(told[0].shapes, open.shapes);
+  EXPECT_EQ(told[0].dtypes, open.dtypes);
+  EXPECT_EQ(told[0].flops, 12);
+  EXPECT_TRUE(told[1].asynchronous);
+}
+
+TEST_F(SummaryTest, SpansThatBeganBeforeTheyCountCountFromThen) {
+  Summary summary(&strings_);
+  summary.SetSpansFrom(100);
+  summary.AddSpan(MakeSpan(1, "outer", 10, kStillOpen));
+  summary.AddSpan(MakeSpan(2, "inner", 90, 130));
+  summary.AddSpan(MakeSpan(3, "before", 70, 80));  // It is told late, as it was.
+  summary.AddSpan(MakeSpan(4, "gone", 60, kStillOpen));
+  summary.CloseSpan(4, 95);
+  summary.CloseSpan(1, 200);
+  EXPECT_EQ(Operation(summary, "outer").cpu_time_total_ns(), 100);
+  EXPECT_EQ(Operation(summary, "outer").self_cpu_time_total_ns(), 70);
+  EXPECT_EQ(Operation(summary, "inner").cpu_time_total_ns(), 30);
+  EXPECT_EQ(Operation(summary, "before").cpu_time_total_ns(), 10);
+  EXPECT_EQ(Operation(summary, "gone").count(), 0);
+  EXPECT_EQ(TableOf(summary, query::OPERATIONS).losses_size(), 0);
+  google::protobuf::RepeatedPtrField<query::Loss> impossible;
+  summary.impossible().AddTo(&impossible);
+  EXPECT_EQ(impossible.size(), 0);
 }
 
 TEST_F(SummaryTest, ALookFromBeforeTheLatestRecordGivesNoNegativeTimes) {
@@ -430,16 +503,27 @@ TEST_F(SummaryTest, OpenSpansOfASourceThatIsGoneEndWhenItWasLastHeardOf) {
   EXPECT_EQ(Operation(summary, "open", 300).cpu_time_total_ns(), 200) << "it came back";
 }
 
-TEST_F(SummaryTest, SpansInsideAsynchronousOnesAreNotTheirs) {
+TEST_F(SummaryTest, AsynchronousSpansHaveNoSelfCpuTime) {
   Summary summary(&strings_);
   Span range = MakeSpan(1, "range", 0, 100);
   range.asynchronous = true;
   summary.AddSpan(range);
   summary.AddSpan(MakeSpan(2, "inside", 10, 20));
-  query::OperationRow row = Operation(summary, "range");
-  EXPECT_EQ(row.self_cpu_time_total_ns(), 100);
-  EXPECT_TRUE(row.asynchronous());
-  EXPECT_FALSE(Operation(summary, "inside").asynchronous());
+  Span open = range;
+  open.id = 3;
+  open.end_ns = kStillOpen;
+  summary.AddSpan(open);
+  for (const bool has_ended : {false, true}) {
+    if (has_ended) summary.CloseSpan(3, 100);
+    const query::OperationRow row = Operation(summary, "range", 100);
+    EXPECT_EQ(row.cpu_time_total_ns(), 200);
+    EXPECT_EQ(row.self_cpu_time_total_ns(), 0);
+    EXPECT_TRUE(row.asynchronous());
+    EXPECT_FALSE(Operation(summary, "inside").asynchronous());
+    for (const query::View view : {query::OPERATIONS, query::SPANS}) {
+      EXPECT_EQ(TableOf(summary, view, 100).self_cpu_time_total_ns(), 10);
+    }
+  }
 }
 
 TEST_F(SummaryTest, CallsAndCopiesHaveTheirRows) {

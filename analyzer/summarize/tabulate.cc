@@ -256,9 +256,8 @@ class Tabulation {
     row->set_first_seen(sums.first_seen);
   }
 
-  static void AddDetails(const SpanDetails::Details& details, const StringTable& strings,
-                         query::OperationRow* row) {
-    if (details.dtypes != 0) ParseTypes(strings.Text(details.dtypes), row->mutable_input_types());
+  static void AddValues(const SpanDetails::Details& details, const StringTable& strings,
+                        query::OperationRow* row) {
     for (const SpanValue& value : details.values) {
       query::Value* told = row->add_values();
       told->set_name(ValidUtf8(strings.Text(value.name)));
@@ -341,8 +340,11 @@ class Tabulation {
         if (thread != state->descriptions.threads.end()) {
           row->set_thread_name(ValidUtf8(thread->second.shown()));
         }
+        if (const StringId dtypes = spans.dtypes(span); dtypes != 0) {
+          ParseTypes(state->strings->Text(dtypes), row->mutable_input_types());
+        }
         if (const auto* details = state->details.Find(spans.nesting().id(span))) {
-          AddDetails(*details, *state->strings, row);
+          AddValues(*details, *state->strings, row);
         }
         row->set_first_seen(before + spans.Sequence(span));
       }

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "analyzer/correlate/hash_of_id.h"
 #include "analyzer/model/recording.h"
 
 namespace tp {
@@ -76,7 +77,7 @@ class UnconfirmedWork {
   size_t size_ = 0;
   uint64_t first_ = 1;  // The number of entries_.front(); smaller ones have left.
   std::deque<Entry> entries_;
-  absl::flat_hash_map<uint64_t, uint64_t> newest_;  // Number by correlation.
+  absl::flat_hash_map<uint64_t, uint64_t, HashOfId> newest_;  // Number by correlation.
 };
 
 }  // namespace tp

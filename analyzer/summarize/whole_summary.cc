@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "analyzer/present/notes.h"
+#include "analyzer/present/units.h"
 #include "analyzer/summarize/recording_extent.h"
 #include "analyzer/wire/event_kind.h"
 
@@ -58,8 +60,9 @@ class Processes {
   std::optional<std::pair<int64_t, int64_t>> last_;  // A thread and its process.
 };
 
-// What is outside is in no sum.
+// What is outside is in no sum; what is still open ends with the recording.
 void SetExtent(const RecordingExtent& extent, Summary* summary) {
+  summary->SetRecordingEnd(extent.last_ns);
   if (extent.is_everything) return;
   // 0 stands for no start: to be a nanosecond too generous does no harm.
   summary->SetRecordingStart(extent.first_ns == 0 ? -1 : extent.first_ns);
@@ -110,12 +113,17 @@ std::map<int64_t, Summary> SummarizeEach(const WholeRecording& recording, Proces
 std::map<int64_t, EventCounts> CountEvents(const WholeRecording& recording, Processes* processes) {
   std::map<int64_t, EventCounts> counts;
   for (const auto& [pid, name] : processes->names()) counts[pid] = {};
-  for (const Span& span : recording.spans) ++counts[processes->Of(span.thread)][wire::OPERATION];
-  for (const CounterValue& counter : recording.counters) {
-    ++counts[processes->Of(counter.thread)][wire::COUNTER];
-  }
+  EventCounts* of_last = nullptr;  // Most records are of the process of the one before.
+  int64_t last = 0;
+  const auto count = [&](int64_t thread, wire::EventKind kind) {
+    const int64_t process = processes->Of(thread);
+    if (of_last == nullptr || process != last) of_last = &counts[last = process];
+    ++(*of_last)[kind];
+  };
+  for (const Span& span : recording.spans) count(span.thread, wire::OPERATION);
+  for (const CounterValue& counter : recording.counters) count(counter.thread, wire::COUNTER);
   for (const DeviceActivity& activity : recording.activities) {
-    ++counts[processes->Of(activity.thread)][EventKindOf(activity.kind)];
+    count(activity.thread, EventKindOf(activity.kind));
   }
   return counts;
 }
@@ -171,7 +179,7 @@ query::Table TabulateWhole(const WholeRecording& recording, const Summary& summa
   if (!each.empty()) summaries.clear();
   for (const auto& [pid, its] : each) summaries.push_back(&its);
 
-  query::Table table = Tabulate(summaries, options, EndOf(recording));
+  query::Table table = Tabulate(summaries, options, summary.recording_end_ns());
   if (!recording.device_kind.empty() && !table.device_kind().empty()) {
     table.set_device_kind(recording.device_kind);
   }
@@ -181,6 +189,12 @@ query::Table TabulateWhole(const WholeRecording& recording, const Summary& summa
                                      /*more_may_come=*/false));
   }
   for (const std::string& note : recording.notes) table.add_notes(note);
+  if (options.view == query::MEMORY && !recording.memory_events.empty()) {
+    table.add_notes(absl::StrCat(
+        Counted(recording.memory_events.size(), "event"),
+        " of a framework's own allocator in no sum: this view is of CUDA's allocations; tpctl "
+        "export keeps them"));
+  }
   AddNotesOfRows(options.top_level, &table);
   const auto summary_of = [&](int64_t pid) -> const Summary* {
     if (is_of_one) return &summary;

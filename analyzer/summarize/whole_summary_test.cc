@@ -91,6 +91,7 @@ TEST(WholeSummary, MostRecordsAreTheRecordingWhateverTheirKind) {
   EXPECT_EQ(DeviceTimeNs(recording), 100);
   EXPECT_EQ(Outside(recording), 2u);
   EXPECT_EQ(EndOf(recording), 9010);
+  EXPECT_EQ(TabulateWhole(recording, Summarize(recording), {}).now_ns(), 9010);
 }
 
 TEST(WholeSummary, TimesAtTheEndsOfTheClockDoNotOverflow) {
@@ -100,6 +101,15 @@ TEST(WholeSummary, TimesAtTheEndsOfTheClockDoNotOverflow) {
   AddSpan(INT64_MIN, kStillOpen, &recording);
   EXPECT_EQ(DeviceTimeNs(recording), 7000);
   EXPECT_EQ(Outside(recording), 3u);
+}
+
+TEST(WholeSummary, AFrameworksAllocationsAreToldToBeInNoSum) {
+  WholeRecording recording = OneKernel(kNowNs);
+  recording.memory_events.resize(2);
+  const auto notes = [&](query::View view) {
+    return TabulateWhole(recording, Summarize(recording), {.view = view}).notes_size();
+  };
+  EXPECT_EQ(notes(query::MEMORY), notes(query::KERNELS) + 1);
 }
 
 TEST(WholeSummary, AnEmptyRecordingEndsWhereItBegins) {

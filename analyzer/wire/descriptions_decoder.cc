@@ -89,4 +89,49 @@ uint64_t DecodeDescriptions(const wire::Descriptions& message, Descriptions* des
   return left_out;
 }
 
+void EncodeDescriptions(const Descriptions& descriptions, wire::Descriptions* message) {
+  for (const auto& [number, from] : descriptions.devices) {
+    wire::DeviceDescription* device = message->add_devices();
+    device->set_device(static_cast<uint32_t>(number));
+    device->set_given_name(from.given_name);
+    device->set_name(from.name);
+    device->set_uuid(from.uuid);
+    device->set_compute_major(from.compute_major);
+    device->set_compute_minor(from.compute_minor);
+    device->set_memory_bytes(from.memory_bytes);
+    device->set_memory_kilobytes_per_second(from.memory_kilobytes_per_second);
+    device->set_multiprocessors(from.multiprocessors);
+    device->set_core_clock_khz(from.core_clock_khz);
+    device->set_l2_cache_bytes(from.l2_cache_bytes);
+    device->set_threads_per_warp(from.threads_per_warp);
+    device->set_threads_per_block(from.threads_per_block);
+    device->set_threads_per_multiprocessor(from.threads_per_multiprocessor);
+    device->set_registers_per_block(from.registers_per_block);
+    device->set_registers_per_multiprocessor(from.registers_per_multiprocessor);
+    device->set_shared_bytes_per_block(from.shared_bytes_per_block);
+    device->set_shared_bytes_per_multiprocessor(from.shared_bytes_per_multiprocessor);
+  }
+  for (const auto& [number, from] : descriptions.contexts) {
+    wire::ContextDescription* context = message->add_contexts();
+    context->set_context(static_cast<uint32_t>(number));
+    context->set_given_name(from.given_name);
+    context->set_device_plus_one(static_cast<uint32_t>(from.device + 1));
+    context->set_null_stream_plus_one(static_cast<uint32_t>(from.null_stream + 1));
+  }
+  for (const auto& [key, from] : descriptions.streams) {
+    wire::StreamDescription* stream = message->add_streams();
+    stream->set_context(static_cast<uint32_t>(key.first));
+    stream->set_stream(static_cast<uint32_t>(key.second));
+    stream->set_given_name(from.given_name);
+    stream->set_flag(static_cast<uint32_t>(from.kind));
+    stream->set_priority(from.priority);
+  }
+  for (const auto& [number, from] : descriptions.threads) {
+    wire::ThreadDescription* thread = message->add_threads();
+    thread->set_thread_id(static_cast<uint32_t>(number));
+    thread->set_given_name(from.given_name);
+    thread->set_name(from.name);
+  }
+}
+
 }  // namespace tp

@@ -88,5 +88,41 @@ TEST(DescriptionsDecoder, TakesWhatAnyoneMaySend) {
   EXPECT_GT(descriptions.memory_bytes(), descriptions.threads.size() * 64);
 }
 
+TEST(DescriptionsDecoder, MakesTheSameOfWhatWasEncoded) {
+  Descriptions descriptions;
+  descriptions.devices[3] = {"NVIDIA H200",
+                             "trainer",
+                             std::string(16, 'u'),
+                             9,
+                             0,
+                             141,
+                             4800,
+                             132,
+                             1980,
+                             60,
+                             32,
+                             1024,
+                             2048,
+                             7,
+                             8,
+                             9,
+                             10};
+  descriptions.contexts[1] = {"main", 3, 7};
+  descriptions.contexts[2] = {};
+  descriptions.streams[{1, 7}] = {"copies", StreamKind::kNonBlocking, -3};
+  descriptions.threads[4242] = {"loader", "python"};
+  wire::Descriptions message, again;
+  EncodeDescriptions(descriptions, &message);
+  Descriptions decoded;
+  EXPECT_EQ(DecodeDescriptions(message, &decoded), 0u);
+  EncodeDescriptions(decoded, &again);
+  EXPECT_EQ(again.DebugString(), message.DebugString());
+  EXPECT_EQ(decoded.contexts.at(2).device, kUnknownNumber);
+  EXPECT_EQ(decoded.contexts.at(1).null_stream, 7);
+  EXPECT_EQ(decoded.devices.at(3).shared_bytes_per_multiprocessor, 10u);
+  EXPECT_EQ(decoded.streams.at({1, 7}).priority, -3);
+  EXPECT_EQ(decoded.threads.at(4242).given_name, "loader");
+}
+
 }  // namespace
 }  // namespace tp

@@ -67,6 +67,25 @@ std::string KindWord(int event_kind) {
   }
 }
 
+EventCounts CountsOf(const KindCounts& told) {
+  EventCounts counts{};
+  for (const wire::KindCount& kind : told) {
+    if (kind.kind() < 0 || kind.kind() >= wire::EventKind_ARRAYSIZE) continue;
+    uint64_t& count = counts[kind.kind()];
+    count = kind.count() > UINT64_MAX - count ? UINT64_MAX : count + kind.count();
+  }
+  return counts;
+}
+
+void SaveCounts(const EventCounts& counts, KindCounts* told) {
+  for (size_t kind = 0; kind < counts.size(); ++kind) {
+    if (counts[kind] == 0) continue;
+    wire::KindCount* count = told->Add();
+    count->set_kind(static_cast<wire::EventKind>(kind));
+    count->set_count(counts[kind]);
+  }
+}
+
 void AddEvents(const EventCounts& counts, query::Process* process) {
   const auto add = [&](int kind) {
     query::KindCount* events = process->add_events();

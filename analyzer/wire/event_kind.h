@@ -18,6 +18,11 @@ using EventCounts = std::array<uint64_t, wire::EventKind_ARRAYSIZE>;
 // EVENT_KIND_UNKNOWN for an annotation on the device, which is the image of another event.
 wire::EventKind EventKindOf(ActivityKind kind);
 
+// To and from messages. Kinds that are not known are left out, sums stop at the largest number.
+using KindCounts = google::protobuf::RepeatedPtrField<wire::KindCount>;
+EventCounts CountsOf(const KindCounts& told);
+void SaveCounts(const EventCounts& counts, KindCounts* told);
+
 // The words of query.proto; also for numbers that are no kind yet.
 std::string KindWord(int event_kind);
 

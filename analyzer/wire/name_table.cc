@@ -58,8 +58,7 @@ absl::Status NameTable::Add(const wire::Strings& strings) {
   return absl::OkStatus();
 }
 
-StringId NameTable::Stack(uint32_t id) {
-  if (id == 0) return 0;
+StringId NameTable::StackOf(uint32_t id) {
   if (const auto found = stacks_.find(id); found != stacks_.end()) return found->second;
   std::vector<std::string> frames;
   for (const std::string& line : SplitFrames(strings_->Text(Name(id)))) {
@@ -75,11 +74,18 @@ StringId NameTable::Stack(uint32_t id) {
     if (frames.empty() && IsOfAnnotation(frame, module_name)) continue;
     frames.push_back(std::move(frame));
   }
-  std::string text = JoinFrames(frames);
+  SetStack(id, JoinFrames(frames));
+  return stacks_[id];
+}
+
+void NameTable::SetStack(uint32_t id, std::string_view text) {
+  const auto [place, is_new] = stacks_.try_emplace(id, other_);
+  if (!is_new) return;
+  known_stacks_.push_back(id);
   const bool fits = limits_.bytes - text_bytes_ >= text.size();
   if (fits) text_bytes_ += text.size();
   if (!fits) ++left_out_;
-  return stacks_[id] = fits ? strings_->Intern(text) : other_;
+  if (fits) place->second = strings_->Intern(text);
 }
 
 StringId NameTable::CopyName(uint32_t copy_kind, uint32_t source_memory,

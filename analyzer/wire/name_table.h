@@ -45,10 +45,16 @@ class NameTable {
   uint64_t size() const { return announced_; }
   // Of an id that is known.
   StringId Name(uint32_t id) const { return id < names_.size() ? names_[id] : other_; }
+  std::string_view Text(uint32_t id) const { return strings_->Text(Name(id)); }
   // Of an id that is known and a stack's: its frames as one text (model/frames.h). 0: none of them
   // can be read. Functions of NVTX, of tpcollect.h and of our own libraries, which are
   // only there to say where the program is, are left out.
-  StringId Stack(uint32_t id);
+  StringId Stack(uint32_t id) { return id == 0 ? 0 : StackOf(id); }
+  // The stacks that were asked for, in that order.
+  const std::vector<uint32_t>& known_stacks() const { return known_stacks_; }
+  std::string_view KnownStackText(uint32_t id) const { return strings_->Text(stacks_.at(id)); }
+  // What such a stack is elsewhere: Stack() gives this text from now on.
+  void SetStack(uint32_t id, std::string_view text);
   // Without it frames are what the collector has sent.
   void SetFrameNamer(FrameNamer namer) { frame_namer_ = std::move(namer); }
   // What a copy or a fill is called, which CUPTI gives no name: "Memcpy HtoD (Pinned -> Device)".
@@ -58,10 +64,14 @@ class NameTable {
   StringId GraphName(uint32_t graph_id);
   StringId SynchronizationName(uint32_t type);
 
-  // How many names are "(other)" for want of room.
+  // How many names are "(other)" for want of room; those included that a table had which this one
+  // continues.
   uint64_t left_out() const { return left_out_; }
+  void SetLeftOut(uint64_t count) { left_out_ = count; }
 
  private:
+  StringId StackOf(uint32_t id);
+
   StringTable* strings_;
   NameLimits limits_;
   std::vector<StringId> names_;
@@ -73,6 +83,7 @@ class NameTable {
   absl::flat_hash_map<uint32_t, StringId> graph_names_;
   FrameNamer frame_namer_;
   absl::flat_hash_map<uint32_t, StringId> stacks_;
+  std::vector<uint32_t> known_stacks_;
 };
 
 }  // namespace tp

@@ -103,5 +103,23 @@ TEST(NameTable, NamesCopiesAndFills) {
   EXPECT_EQ(strings.Text(names.FillName(77)), "Memset (Unknown)");
 }
 
+TEST(NameTable, HasStacksAsTheyWereNamedElsewhere) {
+  StringTable strings;
+  NameTable here(&strings);
+  ASSERT_TRUE(here.Add(Texts(1, {"app\nb34", "1+10\n1+20"})).ok());
+  here.SetFrameNamer(
+      [](std::string_view, uint64_t address) { return "f" + std::to_string(address); });
+  EXPECT_TRUE(here.known_stacks().empty());
+  here.Stack(2);
+  EXPECT_EQ(here.known_stacks(), std::vector<uint32_t>{2});
+  EXPECT_EQ(here.KnownStackText(2), "f16\nf32");
+
+  NameTable elsewhere(&strings);
+  ASSERT_TRUE(elsewhere.Add(Texts(1, {"app\nb34", "1+10\n1+20"})).ok());
+  elsewhere.SetStack(2, here.KnownStackText(2));
+  EXPECT_EQ(strings.Text(elsewhere.Stack(2)), "f16\nf32");
+  EXPECT_EQ(elsewhere.left_out(), 0u);
+}
+
 }  // namespace
 }  // namespace tp

@@ -148,7 +148,7 @@ bool DaemonLink::Connect() {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   static_assert(sizeof(address.sun_path) == kSocketPathBytes);
-  if (!DaemonSocketPath(address.sun_path)) {
+  if (!FindDaemonSocket(address.sun_path)) {
     refusal_ = "TP_SOCKET is longer than a socket's path may be";
     return false;
   }

@@ -49,7 +49,8 @@ int WaitFor(pid_t child, const sigset_t& awaited) {
 }  // namespace
 
 ChildEnd RunChild(const std::vector<std::string>& command,
-                  const std::vector<std::pair<std::string, std::string>>& environment) {
+                  const std::vector<std::pair<std::string, std::string>>& environment,
+                  const std::function<void()>& started) {
   ChildEnd end;
   sigset_t awaited, before;
   sigemptyset(&awaited);
@@ -70,6 +71,7 @@ ChildEnd RunChild(const std::vector<std::string>& command,
       do {
         n = read(error_pipe[0], &end.start_error, sizeof(end.start_error));
       } while (n < 0 && errno == EINTR);
+      if (started) started();
       end.exit_status = WaitFor(end.pid, awaited);
     }
     close(error_pipe[0]);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,12 @@ struct ChildEnd {
 // `environment`: variables to set, beside ours. Signals that reach us alone (from `kill`) are
 // handed on; those that the terminal sends reach the command by themselves, and we wait for what it
 // makes of them.
+//
+// `started` is called once it runs, with those signals blocked: threads begun there leave them to
+// us.
 ChildEnd RunChild(const std::vector<std::string>& command,
-                  const std::vector<std::pair<std::string, std::string>>& environment);
+                  const std::vector<std::pair<std::string, std::string>>& environment,
+                  const std::function<void()>& started = {});
 
 }  // namespace tp
 

@@ -18,6 +18,10 @@ using Action = std::function<int(std::ostream& out, std::ostream& errors)>;
 CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description,
                      const std::string& examples);
 
+// An option whose value is a file's name: an empty one is a mistake, not no file.
+CLI::Option* AddFileOption(CLI::App* app, const std::string& names, std::string* file,
+                           const std::string& description);
+
 // `tpctl start` and `tpctl stop`.
 void AddCaptureCommands(CLI::App* app, Action* action);
 void AddCompletionCommand(CLI::App* app, Action* action);
@@ -26,6 +30,7 @@ void AddDoctorCommand(CLI::App* app, Action* action);
 void AddExportCommand(CLI::App* app, Action* action);
 void AddMergeCommand(CLI::App* app, Action* action);
 void AddProcessesCommand(CLI::App* app, Action* action);
+void AddRecordCommand(CLI::App* app, Action* action);
 // `traced`: the command to run, which is split off before the rest is parsed.
 void AddRunCommand(CLI::App* app, const std::vector<std::string>* traced, Action* action);
 void AddTableCommand(CLI::App* app, Action* action);

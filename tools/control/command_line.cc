@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -20,9 +21,11 @@ namespace {
 std::vector<std::string> SplitOffTraced(std::vector<std::string>* arguments) {
   std::vector<std::string> traced;
   if (arguments->empty() || arguments->front() != "run") return traced;
-  const auto first = std::find_if(arguments->begin() + 1, arguments->end(), [](const auto& word) {
-    return word == "--" || word.empty() || word[0] != '-';
-  });
+  auto first = arguments->begin() + 1;
+  while (first != arguments->end() && *first != "--" && !first->empty() && first->front() == '-') {
+    const bool takes_next = *first == "-o" || *first == "--output";
+    if (++first != arguments->end() && takes_next) ++first;
+  }
   if (first == arguments->end()) return traced;
   traced.assign(*first == "--" ? first + 1 : first, arguments->end());
   arguments->erase(first, arguments->end());
@@ -90,6 +93,8 @@ std::string Complaint(const CLI::ParseError& error, const std::vector<const CLI:
   return absl::StrCat("'", word, "' is no command; there are ", names, DidYouMean(word, words));
 }
 
+int Execute(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors);
+
 }  // namespace
 
 CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description,
@@ -102,7 +107,29 @@ CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& 
   return command;
 }
 
+CLI::Option* AddFileOption(CLI::App* app, const std::string& names, std::string* file,
+                           const std::string& description) {
+  return app->add_option(names, *file, description)
+      ->check(CLI::Validator(
+          [](const std::string& name) {
+            return name.empty() ? std::string("a file's name is missing") : std::string();
+          },
+          ""))
+      ->type_name("FILE");
+}
+
 int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors) {
+  const int status = Execute(std::move(arguments), out, errors);
+  // A full disk may be told only now.
+  out.flush();
+  if (!out.fail()) return status;
+  errors << "tpctl: cannot write to standard output: is the disk full?\n";
+  return status == kDone ? kWorkFailed : status;
+}
+
+namespace {
+
+int Execute(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors) {
   CLI::App app("Shows where a CUDA program's device time goes, and which operation asked for it.",
                "tpctl");
   app.set_help_flag("-h,--help", "This text");
@@ -123,6 +150,7 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   AddRunCommand(&app, &traced, &action);
   AddTopCommand(&app, &action);
   AddTableCommand(&app, &action);
+  AddRecordCommand(&app, &action);
   AddExportCommand(&app, &action);
   AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);
@@ -152,4 +180,5 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   return action(out, errors);
 }
 
+}  // namespace
 }  // namespace tp

@@ -106,6 +106,12 @@ TEST(CommandLine, AMistakeIsOneLineAndExitStatus2) {
       {"table", "--max-name-width", "2"},
       {"table", "--format", "xml"},
       {"table", "--input", "/no/such/file"},
+      {"table", "--input", ""},
+      {"top", "--once", "--input", ""},
+      {"export", "--format", "stacks", "--input", "", "-o", "/no/such/file"},
+      {"export", "--format", "stacks", "-o", ""},
+      {"merge", "/no/such/file", "-o", ""},
+      {"merge", "", "-o", "/no/such/file"},
       {"table", "--window", "10s"},
       {"top", "--view", "spans"},
       {"top", "--interval", "0"},
@@ -117,7 +123,11 @@ TEST(CommandLine, AMistakeIsOneLineAndExitStatus2) {
       {"completion", "tcsh"},
       {"run"},
       {"run", "--"},
-      {"run", "-o", "file", "--", "true"},
+      {"run", "-o"},
+      {"run", "-o", "file"},
+      {"record"},
+      {"record", "--duration", "10", "-o", "file"},
+      {"record", "--pid", "0", "-o", "file"},
       {"table", "--view", "a\nb\x1b[31m"},
   };
   for (const std::vector<std::string>& arguments : mistakes) {
@@ -138,8 +148,8 @@ TEST(CommandLine, AWrongValueIsToldWithTheRightOnes) {
 TEST(CommandLine, AMisspeltCommandIsToldWithTheRightOnes) {
   EXPECT_EQ(
       Tpctl({"tabel"}).errors,
-      "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, start, stop, "
-      "doctor, daemon, completion; did you mean table? (see `tpctl --help`)\n");
+      "tpctl: 'tabel' is no command; there are run, top, table, record, export, merge, ps, start, "
+      "stop, doctor, daemon, completion; did you mean table? (see `tpctl --help`)\n");
   EXPECT_EQ(Tpctl({"daemon", "restart"}).errors,
             "tpctl: 'restart' is no command; there are start, stop, status; did you mean start? "
             "(see `tpctl daemon --help`)\n");

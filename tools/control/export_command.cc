@@ -1,5 +1,5 @@
-// `tpctl export`: a trace file as a trace for viewers and other tools, or as stacks for flame
-// graphs; of traced processes the latter.
+// `tpctl export`: a capture or a trace file as a trace for viewers and other tools, or as stacks
+// for flame graphs; of traced processes the latter.
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,11 +41,12 @@ absl::Status Check(const ExportArguments& arguments) {
   if (arguments.pid != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "process ", arguments.pid,
-        " has nothing to export: the daemon keeps sums, not single events (`tpctl table --pid ",
-        arguments.pid, "` shows them); export a trace file with --input FILE"));
+        " has nothing to export: the daemon keeps sums, not single events; record some with `tpctl "
+        "record --pid ",
+        arguments.pid, " --duration 10s -o FILE`, and export them with --input FILE"));
   }
   if (arguments.input.empty()) {
-    return absl::InvalidArgumentError("export needs a trace file: --input FILE");
+    return absl::InvalidArgumentError("export needs a capture or a trace file: --input FILE");
   }
   return absl::OkStatus();
 }
@@ -87,7 +88,10 @@ absl::Status Export(const ExportArguments& arguments, std::ostream& errors) {
   if (absl::Status status = Check(arguments); !status.ok()) return status;
   if (absl::Status status = OutputFile::Check(arguments.output); !status.ok()) return status;
   if (arguments.input.empty()) return ExportLiveStacks(arguments, errors);
-  const absl::StatusOr<WholeRecording> recording = ImportFile(arguments.input);
+  ProgressLine line(errors);
+  const absl::StatusOr<WholeRecording> recording =
+      ImportFile(arguments.input, {.told = line.Percent("reading")});
+  line.Clear();
   if (!recording.ok()) return recording.status();
   Summary summary = Summarize(*recording);
   for (const std::string& note : recording->notes) errors << EscapeForTerminal(note) << "\n";
@@ -111,19 +115,20 @@ void AddExportCommand(CLI::App* app, Action* action) {
   const auto arguments = std::make_shared<ExportArguments>();
   CLI::App* command = AddCommand(
       app, "export", "Write a trace file for viewers and other tools, or stacks for flame graphs",
-      "  tpctl export --input report.sqlite --format chrome -o trace.json.gz     for Perfetto\n"
+      "  tpctl export --input step.tpcap --format chrome -o trace.json.gz        for Perfetto\n"
+      "  tpctl export --input report.sqlite --format chrome -o trace.json.gz\n"
       "  tpctl export --input trace.json.gz --format chrome-torch -o rank0.json  for PyTorch's "
       "tools\n"
       "  tpctl export --input trace.json.gz --format stacks --metric self_cuda_time -o - |\n"
       "    flamegraph.pl > cuda.svg\n"
       "  tpctl export --pid 4242 --format stacks -o stacks.txt                   of a process with "
       "TP_STACKS\n");
-  command->add_option("--input", arguments->input, "The trace file to read")->type_name("FILE");
+  AddFileOption(command, "--input", &arguments->input, "The capture or trace file to read");
   command
       ->add_option(
           "--pid", arguments->pid,
-          "A traced process (default without --input: all), for stacks: it has no events to export "
-          "yet")
+          "A traced process (default without --input: all), for stacks: the daemon keeps no single "
+          "events (see `tpctl record`)")
       ->check(CLI::Validator(CLI::PositiveNumber).description(""))
       ->type_name("PID");
   command
@@ -150,11 +155,9 @@ void AddExportCommand(CLI::App* app, Action* action) {
                    absl::StrCat("What stacks are measured in (default: ", StackMetrics().front(),
                                 "); `cuda` and `device` mean the same"))
       ->type_name(absl::StrJoin(StackMetrics(), "|"));
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "The file to write, compressed if its name ends with .gz; -: standard output")
-      ->required()
-      ->type_name("FILE");
+  AddFileOption(command, "-o,--output", &arguments->output,
+                "The file to write, compressed if its name ends with .gz; -: standard output")
+      ->required();
   command->callback([=] {
     *action = [arguments](std::ostream& out, std::ostream& errors) {
       out.flush();

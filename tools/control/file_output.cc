@@ -1,13 +1,9 @@
 #include "tools/control/file_output.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <array>
-#include <iostream>
 #include <memory>
-
-#include "absl/strings/str_format.h"
 
 namespace tp {
 namespace {
@@ -43,25 +39,6 @@ class EndingPutOff {
   std::array<struct sigaction, kEndingSignals.size()> before_;
 };
 
-// A line that is written over, and gone at the end.
-class ProgressLine {
- public:
-  explicit ProgressLine(std::ostream& errors) : errors_(errors) {}
-  ~ProgressLine() {
-    if (shown_ >= 0) errors_ << "\r\033[K" << std::flush;
-  }
-  void Show(double part) {
-    const int percent = static_cast<int>(part * 100);
-    if (percent == shown_) return;
-    shown_ = percent;
-    errors_ << absl::StrFormat("\rwriting: %d%%", percent) << std::flush;
-  }
-
- private:
-  std::ostream& errors_;
-  int shown_ = -1;
-};
-
 }  // namespace
 
 absl::Status WriteFile(const std::string& path, std::ostream& errors,
@@ -71,11 +48,7 @@ absl::Status WriteFile(const std::string& path, std::ostream& errors,
       OutputFile::Create(path, EndingPutOff::IsWanted);
   if (!file.ok()) return file.status();
   ProgressLine line(errors);
-  Progress progress;
-  if (&errors == &std::cerr && isatty(STDERR_FILENO) == 1) {
-    progress = [&line](double part) { line.Show(part); };
-  }
-  absl::Status status = write(file->get(), progress);
+  absl::Status status = write(file->get(), line.Percent("writing"));
   return status.ok() ? (*file)->Finish() : status;
 }
 

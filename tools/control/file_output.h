@@ -9,11 +9,9 @@
 
 #include "absl/status/status.h"
 #include "analyzer/export/output_file.h"
+#include "tools/control/progress_line.h"
 
 namespace tp {
-
-// To be told now and then which part is done, up to 1. May be empty.
-using Progress = std::function<void(double part)>;
 
 // Has `write` fill the file at `path` ("-": standard output). A signal that ends a program
 // (interrupt, termination, hangup) ends this one after what was written is removed.

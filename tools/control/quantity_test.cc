@@ -31,5 +31,15 @@ TEST(UptimeText, ShowsTwoUnitsAtMost) {
   EXPECT_EQ(UptimeText(int64_t{86'400} * 12'000'000'000 + 14'400'000'000'000), "12d 04h");
 }
 
+TEST(ParseDuration, TakesNumbersWithAUnit) {
+  EXPECT_EQ(ParseDuration("10s"), 10'000'000'000);
+  EXPECT_EQ(ParseDuration("500ms"), 500'000'000);
+  EXPECT_EQ(ParseDuration("1.5m"), 90'000'000'000);
+  EXPECT_EQ(ParseDuration("2h"), 7'200'000'000'000);
+  for (const char* none : {"", "s", "10", "-1s", "0s", "1e300h", "nans", "infs", "10 s", "10sec"}) {
+    EXPECT_EQ(ParseDuration(none), std::nullopt) << none;
+  }
+}
+
 }  // namespace
 }  // namespace tp

@@ -14,7 +14,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "google/protobuf/io/coded_stream.h"
 #include "proto/socket_path.h"
 
 namespace tp {
@@ -24,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kGreeting = "TPQ1";
 // Far above the largest table (65,536 groups with long names), far below what would harm.
-constexpr uint64_t kMostResponseBytes = uint64_t{1} << 30;
+constexpr size_t kMostResponseBytes = size_t{1} << 30;
+constexpr size_t kReadBytes = size_t{64} << 10;
 
 absl::Status NoDaemon(const std::string& path) {
   return absl::UnavailableError(absl::StrCat(
@@ -82,7 +82,7 @@ bool Wait(int socket, short events, Clock::time_point end) {
 
 absl::StatusOr<std::string> SocketPath() {
   char path[kSocketPathBytes];
-  if (!DaemonSocketPath(path)) {
+  if (!FindDaemonSocket(path)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("the socket's path in TP_SOCKET or XDG_RUNTIME_DIR is longer than the %d "
                         "bytes that a socket may have: set TP_SOCKET to a shorter one",
@@ -92,15 +92,17 @@ absl::StatusOr<std::string> SocketPath() {
 }
 
 QueryClient::QueryClient(int socket, std::string path, std::chrono::milliseconds deadline)
-    : socket_(socket), path_(std::move(path)), deadline_(deadline) {}
+    : socket_(socket), frames_(kMostResponseBytes), path_(std::move(path)), deadline_(deadline) {}
 
 QueryClient::QueryClient(QueryClient&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
+      frames_(std::move(other.frames_)),
       path_(std::move(other.path_)),
       deadline_(other.deadline_) {}
 
 QueryClient& QueryClient::operator=(QueryClient&& other) noexcept {
   std::swap(socket_, other.socket_);
+  std::swap(frames_, other.frames_);
   std::swap(path_, other.path_);
   std::swap(deadline_, other.deadline_);
   return *this;
@@ -156,13 +158,10 @@ absl::StatusOr<QueryClient> QueryClient::Connect(std::chrono::milliseconds deadl
   return client;
 }
 
-absl::StatusOr<query::Response> QueryClient::Ask(const query::Request& request) {
+absl::Status QueryClient::Send(const query::Request& request) {
   const Clock::time_point end = Clock::now() + deadline_;
-  const std::string body = request.SerializeAsString();
-  uint8_t length[10];
-  uint8_t* const length_end =
-      google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(body.size(), length);
-  const std::string message = std::string(&length[0], length_end) + body;
+  std::string message;
+  AppendMessage(request, &message);
   for (size_t sent = 0; sent < message.size();) {
     const ssize_t n = send(socket_, message.data() + sent, message.size() - sent, MSG_NOSIGNAL);
     if (n > 0) {
@@ -173,40 +172,44 @@ absl::StatusOr<query::Response> QueryClient::Ask(const query::Request& request) 
       return Closed(path_);
     }
   }
+  return absl::OkStatus();
+}
 
-  std::string received;
-  uint64_t body_bytes = 0;
-  size_t header_bytes = 0;  // 0 until the length is known.
-  while (header_bytes == 0 || received.size() < header_bytes + body_bytes) {
-    char chunk[65536];
-    const ssize_t n = recv(socket_, chunk, sizeof(chunk), 0);
-    if (n == 0) return received.empty() ? Closed(path_) : Garbage(path_);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      if (errno != EAGAIN) return Closed(path_);
-      if (!Wait(socket_, POLLIN, end)) return TooSlow(path_, deadline_);
-      continue;
-    }
-    received.append(chunk, n);
-    if (header_bytes == 0) {
-      google::protobuf::io::CodedInputStream input(
-          reinterpret_cast<const uint8_t*>(received.data()), static_cast<int>(received.size()));
-      if (input.ReadVarint64(&body_bytes)) {
-        header_bytes = input.CurrentPosition();
-        if (body_bytes > kMostResponseBytes) return Garbage(path_);
-      } else if (received.size() >= 10) {
+absl::StatusOr<std::optional<query::Response>> QueryClient::Receive(Time end) {
+  while (true) {
+    const absl::StatusOr<std::optional<std::string_view>> message = frames_.Next();
+    if (!message.ok()) return Garbage(path_);
+    if (message->has_value()) {
+      query::Response response;
+      if (!response.ParseFromArray((*message)->data(), static_cast<int>((*message)->size())) ||
+          response.response_case() == query::Response::RESPONSE_NOT_SET) {
         return Garbage(path_);
       }
+      if (response.has_error()) return absl::FailedPreconditionError(response.error().message());
+      return response;
+    }
+    const std::span<char> room = frames_.Room(kReadBytes);
+    const ssize_t n = recv(socket_, room.data(), room.size(), 0);
+    if (n > 0) {
+      frames_.Filled(static_cast<size_t>(n));
+    } else if (n == 0) {
+      return frames_.pending_bytes() == 0 ? Closed(path_) : Garbage(path_);
+    } else if (errno == EAGAIN) {
+      if (!Wait(socket_, POLLIN, end)) return std::nullopt;
+    } else if (errno != EINTR) {
+      return Closed(path_);
     }
   }
-  query::Response response;
-  if (received.size() > header_bytes + body_bytes ||
-      !response.ParseFromArray(received.data() + header_bytes, static_cast<int>(body_bytes)) ||
-      response.response_case() == query::Response::RESPONSE_NOT_SET) {
-    return Garbage(path_);
-  }
-  if (response.has_error()) return absl::FailedPreconditionError(response.error().message());
-  return response;
+}
+
+absl::StatusOr<query::Response> QueryClient::Ask(const query::Request& request) {
+  const Clock::time_point end = Clock::now() + deadline_;
+  if (absl::Status sent = Send(request); !sent.ok()) return sent;
+  absl::StatusOr<std::optional<query::Response>> response = Receive(end);
+  if (!response.ok()) return response.status();
+  if (!response->has_value()) return TooSlow(path_, deadline_);
+  if (frames_.pending_bytes() > 0) return Garbage(path_);
+  return **std::move(response);
 }
 
 absl::StatusOr<query::Processes> QueryClient::AskProcesses() {
@@ -245,6 +248,31 @@ absl::StatusOr<query::Captures> QueryClient::Capture(const query::CaptureRequest
   if (!response.ok()) return response.status();
   if (!response->has_captures()) return Garbage(path_);
   return std::move(*response->mutable_captures());
+}
+
+absl::StatusOr<query::Recorded> QueryClient::BeginRecording(const query::RecordRequest& record) {
+  query::Request request;
+  *request.mutable_record() = record;
+  if (absl::Status sent = Send(request); !sent.ok()) return sent;
+  absl::StatusOr<std::optional<query::Recorded>> first = NextRecorded(deadline_);
+  if (!first.ok()) return first.status();
+  if (!first->has_value()) return TooSlow(path_, deadline_);
+  return **std::move(first);
+}
+
+absl::StatusOr<std::optional<query::Recorded>> QueryClient::NextRecorded(
+    std::chrono::milliseconds wait) {
+  absl::StatusOr<std::optional<query::Response>> response = Receive(Clock::now() + wait);
+  if (!response.ok()) return response.status();
+  if (!response->has_value()) return std::nullopt;
+  if (!(*response)->has_recorded()) return Garbage(path_);
+  return std::move(*(*response)->mutable_recorded());
+}
+
+absl::Status QueryClient::EndRecording() {
+  query::Request request;
+  request.mutable_end_recording();
+  return Send(request);
 }
 
 void QueryClient::Interrupt() { shutdown(socket_, SHUT_RDWR); }

@@ -12,9 +12,11 @@
 #define TOOLS_CONTROL_QUERY_CLIENT_H_
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "analyzer/wire/framing.h"
 #include "proto/query.pb.h"
 
 namespace tp {
@@ -23,7 +25,7 @@ class QueryClient {
  public:
   static constexpr std::chrono::milliseconds kDeadline{5000};
 
-  // Connects to DaemonSocketPath(). `deadline` is that of each step: connecting, and each question
+  // Connects to FindDaemonSocket(). `deadline` is that of each step: connecting, and each question
   // with its answer.
   static absl::StatusOr<QueryClient> Connect(std::chrono::milliseconds deadline = kDeadline);
 
@@ -39,20 +41,32 @@ class QueryClient {
   absl::StatusOr<query::Captures> Capture(const query::CaptureRequest& request);
   absl::Status Stop();
 
+  // Begins a recording: its first part. From then on only the two below are of use.
+  absl::StatusOr<query::Recorded> BeginRecording(const query::RecordRequest& request);
+  // The next part; nullopt if none comes within `wait`.
+  absl::StatusOr<std::optional<query::Recorded>> NextRecorded(std::chrono::milliseconds wait);
+  absl::Status EndRecording();
+
   // Makes an Ask under way in another thread fail at once, and all later ones.
   void Interrupt();
 
   const std::string& path() const { return path_; }
 
  private:
+  using Time = std::chrono::steady_clock::time_point;
+
   QueryClient(int socket, std::string path, std::chrono::milliseconds deadline);
+  absl::Status Send(const query::Request& request);
+  // nullopt if the time is over before it is there.
+  absl::StatusOr<std::optional<query::Response>> Receive(Time end);
 
   int socket_;
+  FrameReader frames_;
   std::string path_;
   std::chrono::milliseconds deadline_;
 };
 
-// DaemonSocketPath() as a string; InvalidArgument when it does not fit into a socket's address.
+// FindDaemonSocket() as a string; InvalidArgument when it does not fit into a socket's address.
 absl::StatusOr<std::string> SocketPath();
 
 }  // namespace tp

@@ -2,6 +2,7 @@
 // ours goes to stderr: stdout is the command's.
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -25,6 +27,7 @@
 #include "tools/control/output.h"
 #include "tools/control/preload.h"
 #include "tools/control/query_client.h"
+#include "tools/control/recording.h"
 #include "tools/control/screen_columns.h"
 #include "tools/control/terminal_text.h"
 
@@ -157,7 +160,21 @@ absl::Status PrintSummary(pid_t command, int64_t start_ns, std::ostream& errors)
   return absl::OkStatus();
 }
 
-int RunTraced(const std::vector<std::string>& command, bool with_cublas, std::ostream& errors) {
+struct RunArguments {
+  bool with_cublas = false;
+  std::string output;  // A capture file; empty: none.
+};
+
+// Of the command and all that it starts, however deep: what loses its parent comes to us.
+absl::StatusOr<std::unique_ptr<Recording>> BeginRecording(const std::string& path) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  query::RecordRequest request;
+  request.set_descendants(true);
+  return Recording::Begin(path, request);
+}
+
+int RunTraced(const std::vector<std::string>& command, const RunArguments& arguments,
+              std::ostream& errors) {
   if (command.empty()) {
     return Fail(absl::InvalidArgumentError(
                     "run needs a command, as in `tpctl run -- ./app` (see `tpctl run --help`)"),
@@ -166,7 +183,7 @@ int RunTraced(const std::vector<std::string>& command, bool with_cublas, std::os
   const absl::StatusOr<std::string> collector = FindCollector();
   if (!collector.ok()) return Fail(collector.status(), errors);
   std::vector<std::string> shims;
-  if (with_cublas) {
+  if (arguments.with_cublas) {
     const absl::StatusOr<std::string> cublas = FindCublasShim(*collector);
     if (!cublas.ok()) return Fail(cublas.status(), errors);
     shims.push_back(*cublas);
@@ -177,8 +194,22 @@ int RunTraced(const std::vector<std::string>& command, bool with_cublas, std::os
   if (!daemon.ok()) return Fail(daemon.status(), errors);
   for (const std::string& note : preload->notes) errors << "tpctl: " << note << "\n";
 
+  std::unique_ptr<Recording> recording;
+  if (!arguments.output.empty()) {
+    absl::StatusOr<std::unique_ptr<Recording>> begun = BeginRecording(arguments.output);
+    if (!begun.ok()) return Fail(begun.status(), errors);
+    recording = *std::move(begun);
+  }
   const int64_t start_ns = MonotonicNow();
-  const ChildEnd end = RunChild(command, preload->variables);
+  std::optional<RecordingThread> recording_thread;
+  const ChildEnd end = RunChild(command, preload->variables, [&] {
+    if (recording != nullptr) recording_thread.emplace(recording.get());
+  });
+  if (recording != nullptr) {
+    const absl::Status recorded =
+        recording_thread.has_value() ? recording_thread->End() : recording->End();
+    if (!recorded.ok()) Fail(recorded, errors);
+  }
   if (end.start_error != 0) {
     errors << absl::StrFormat("tpctl: cannot run %s: %s\n", EscapeForTerminal(command[0]),
                               strerror(end.start_error));
@@ -187,6 +218,9 @@ int RunTraced(const std::vector<std::string>& command, bool with_cublas, std::os
   // The command's exit status is what counts: a summary that fails is told, and changes nothing.
   const absl::Status summary = PrintSummary(end.pid, start_ns, errors);
   if (!summary.ok()) Fail(summary, errors);
+  if (recording != nullptr) {
+    errors << "\ntpctl: " << EscapeForTerminal(recording->Summary()) << "\n";
+  }
   return end.exit_status;
 }
 
@@ -197,19 +231,22 @@ void AddRunCommand(CLI::App* app, const std::vector<std::string>* traced, Action
       app, "run", "Trace a command from its start and sum up at its end",
       "  tpctl run -- ./train --epochs 1\n"
       "  tpctl run -- python train.py > log     the summary goes to stderr\n"
+      "  tpctl run -o epoch.tpcap -- ./train    what it does goes into a capture file, too\n"
       "  tpctl run --cublas -- ./app            cuBLAS's products as operations, with their flops\n"
       "\n"
       "Starts the daemon if there is none. The exit status is the command's; 128 + N if signal N\n"
       "ended it, 127 if it was not found, 126 if it cannot be run. TP_COLLECTOR names\n"
       "libtpcollect.so if it is not beside tpctl, TPD the daemon.");
-  const auto with_cublas = std::make_shared<bool>(false);
-  command->add_flag("--cublas", *with_cublas,
+  const auto arguments = std::make_shared<RunArguments>();
+  command->add_flag("--cublas", arguments->with_cublas,
                     "Make an operation of each matrix product of cuBLAS, with shapes and flops");
+  AddFileOption(command, "-o,--output", &arguments->output,
+                "Write a capture file of the command and all that it starts");
   // For the help alone: the command never gets here.
   command->add_option("COMMAND", "The command and its arguments, after --")->type_name("...");
   command->callback([=] {
-    *action = [traced, with_cublas](std::ostream&, std::ostream& errors) {
-      return RunTraced(*traced, *with_cublas, errors);
+    *action = [traced, arguments](std::ostream&, std::ostream& errors) {
+      return RunTraced(*traced, *arguments, errors);
     };
   });
 }

@@ -8,6 +8,7 @@
 #include "tools/control/file_source.h"
 #include "tools/control/installed_files.h"
 #include "tools/control/output.h"
+#include "tools/control/progress_line.h"
 #include "tools/control/query_client.h"
 #include "tools/control/screen_columns.h"
 #include "tools/control/table_arguments.h"
@@ -28,9 +29,12 @@ int PrintTableOf(TableArguments arguments, std::ostream& out, std::ostream& erro
   if (arguments.request.view() == query::SPANS && !arguments.row_limit_given) {
     arguments.text.row_limit = kSpansByDefault;
   }
-  const absl::StatusOr<query::Table> table = arguments.input.empty()
-                                                 ? AskDaemon(&arguments.request)
-                                                 : ReadTable(arguments.input, arguments.request);
+  ProgressLine line(errors);
+  const absl::StatusOr<query::Table> table =
+      arguments.input.empty()
+          ? AskDaemon(&arguments.request)
+          : ReadTable(arguments.input, arguments.request, line.Percent("reading"));
+  line.Clear();
   if (!table.ok()) return Fail(table.status(), errors);
   const absl::Status printed = PrintTable(*table, arguments.text, arguments.format, out, errors);
   if (!printed.ok()) return Fail(printed, errors);
