@@ -245,9 +245,7 @@ void Summary::VisitOpenSpans(absl::FunctionRef<void(const Span&, bool)> visit) c
     const SpanNumbers numbers = spans.Numbers(open.span);
     span.flops = numbers.flops;
     span.output_bytes = numbers.output_bytes;
-    if (const SpanDetails::Details* details = state_->details.Find(span.id)) {
-      span.dtypes = details->dtypes;
-    }
+    span.dtypes = spans.dtypes(open.span);
     visit(span, group != Groups<SpanGroupKey, SpanGroup>::kOther);
   }
 }
