@@ -30,20 +30,26 @@ std::string StateWord(query::ProcessState state) {
   return absl::AsciiStrToLower(query::ProcessState_Name(state));
 }
 
-// Of each pid the latest session; running ones first, each in the order in which they came.
-std::vector<const Session*> SessionsShown(const SessionStore& store,
-                                          absl::flat_hash_map<const Session*, query::Process>* as) {
+struct Shown {
+  const Session* session;
+  query::Process process;
+};
+
+// Of each pid the latest session; running ones first, each in the order in which they came. Counts
+// the others that have not ended (of several pid namespaces, whose processes are all 0 here).
+std::vector<Shown> SessionsShown(const SessionStore& store, size_t* left_out) {
   absl::flat_hash_map<pid_t, const Session*> latest;
   for (const auto& session : store.sessions()) latest[session->pid()] = session.get();
-  std::vector<const Session*> shown;
+  std::vector<Shown> shown;
   for (const auto& session : store.sessions()) {
-    if (latest[session->pid()] != session.get()) continue;
-    shown.push_back(session.get());
-    as->emplace(session.get(), session->Describe());
+    if (latest[session->pid()] == session.get()) {
+      shown.push_back({session.get(), session->Describe()});
+    } else if (!session->HasEnded()) {
+      ++*left_out;
+    }
   }
-  std::stable_partition(shown.begin(), shown.end(), [&](const Session* session) {
-    return as->at(session).state() != query::GONE;
-  });
+  std::stable_partition(shown.begin(), shown.end(),
+                        [](const Shown& one) { return one.process.state() != query::GONE; });
   return shown;
 }
 
@@ -86,7 +92,6 @@ class Metrics::Writer {
 
  private:
   using Family = Exposition::Family;
-  using Sums = std::map<std::string, uint64_t>;
 
   Family* Counter(const char* name, const char* help) {
     return page_.AddFamily(name, help, Exposition::kCounter);
@@ -95,18 +100,24 @@ class Metrics::Writer {
     return page_.AddFamily(name, help, Exposition::kGauge);
   }
 
+  // A label that a sample has beside those of its process.
+  struct Of {
+    std::string_view label, value;
+  };
+
   // A counter's number, or the larger one that it had before: losses turn out to be none, and
   // device work to be impossible.
-  uint64_t Steady(const Family& family, const Labels& labels, uint64_t number) {
-    uint64_t& told = told_->counters[absl::StrCat(family.name(), " ", labels.text())];
+  uint64_t Steady(const Family& family, std::string_view value, uint64_t number) {
+    uint64_t& told = told_->counters[absl::StrCat(family.name(), " ", std::string(value))];
     return told = std::max(told, number);
   }
-  void Count(Family* family, const Labels& labels, uint64_t number) {
-    family->AddNumber(labels, Steady(*family, labels, number));
+  void Count(Family* family, uint64_t number, Of of = {}) {
+    family->AddNumber(process_.With(of.label, of.value), Steady(*family, of.value, number));
   }
-  void CountTime(Family* family, const Labels& labels, int64_t ns) {
+  void CountTime(Family* family, int64_t ns, Of of = {}) {
     const auto number = static_cast<uint64_t>(std::max<int64_t>(ns, 0));
-    family->AddSeconds(labels, static_cast<int64_t>(Steady(*family, labels, number)));
+    family->AddSeconds(process_.With(of.label, of.value),
+                       static_cast<int64_t>(Steady(*family, of.value, number)));
   }
 
   void AddState(const query::Process& process) {
@@ -118,9 +129,9 @@ class Metrics::Writer {
           process.state() == state);
     }
     for (const query::KindCount& events : process.events()) {
-      Count(events_, process_.With("kind", events.kind()), events.count());
+      Count(events_, events.count(), {"kind", events.kind()});
     }
-    CountTime(collector_cpu_, process_, static_cast<int64_t>(process.collector_cpu_ns()));
+    CountTime(collector_cpu_, static_cast<int64_t>(process.collector_cpu_ns()));
     collector_memory_->AddNumber(process_, process.collector_memory_bytes());
   }
 
@@ -128,7 +139,7 @@ class Metrics::Writer {
   void AddDevices(const query::Process& process, const query::Table& table) {
     for (int i = 0; i < table.devices_size() && i < static_cast<int>(kMostDevices); ++i) {
       const query::DeviceUse& use = table.devices(i);
-      CountTime(busy_, process_.With("device", absl::StrCat(use.device())), use.busy_ns());
+      CountTime(busy_, use.busy_ns(), {"device", absl::StrCat(use.device())});
     }
     for (int i = 0; i < process.devices_size() && i < static_cast<int>(kMostDevices); ++i) {
       const query::Device& device = process.devices(i);
@@ -140,36 +151,42 @@ class Metrics::Writer {
   }
 
   void AddWork(const WorkTotals& totals) {
-    Count(kernels_, process_, static_cast<uint64_t>(totals.kernels));
-    CountTime(kernel_time_, process_, totals.kernel_ns);
+    Count(kernels_, static_cast<uint64_t>(totals.kernels));
+    CountTime(kernel_time_, totals.kernel_ns);
     for (const auto& [direction, copies] : totals.copies) {
-      const Labels labels = process_.With("direction", direction);
-      Count(copies_, labels, static_cast<uint64_t>(copies.count));
-      CountTime(copy_time_, labels, copies.total_ns);
-      Count(copy_bytes_, labels, copies.bytes);
+      const Of of{"direction", direction};
+      Count(copies_, static_cast<uint64_t>(copies.count), of);
+      CountTime(copy_time_, copies.total_ns, of);
+      Count(copy_bytes_, copies.bytes, of);
     }
-    Count(fills_, process_, static_cast<uint64_t>(totals.fills.count));
-    CountTime(fill_time_, process_, totals.fills.total_ns);
-    Count(fill_bytes_, process_, totals.fills.bytes);
-    Count(launches_, process_.With("domain", "runtime"),
-          static_cast<uint64_t>(totals.runtime_launches));
-    Count(launches_, process_.With("domain", "driver"),
-          static_cast<uint64_t>(totals.driver_launches));
+    Count(fills_, static_cast<uint64_t>(totals.fills.count));
+    CountTime(fill_time_, totals.fills.total_ns);
+    Count(fill_bytes_, totals.fills.bytes);
+    Count(launches_, static_cast<uint64_t>(totals.runtime_launches), {"domain", "runtime"});
+    Count(launches_, static_cast<uint64_t>(totals.driver_launches), {"domain", "driver"});
   }
 
+  // A collector may tell of other kinds and causes each time: those that came first have their
+  // names.
   void AddLosses(const query::Process& process) {
-    std::map<std::pair<std::string, std::string>, uint64_t> losses;
-    uint64_t all = 0;
+    uint64_t all = 0, others = 0;
     for (const query::Loss& loss : process.losses()) {
-      const bool fits = losses.size() < kMostOfAKind;
-      losses[fits ? std::pair(loss.kind(), loss.cause()) : std::pair(kOther, kOther)] +=
-          loss.count();
       all += loss.count();
+      const std::pair what(loss.kind(), loss.cause());
+      if (told_->losses.size() < kMostLosses || told_->losses.count(what) > 0) {
+        uint64_t& told = told_->losses[what];
+        told = std::max(told, loss.count());
+      } else {
+        others += loss.count();
+      }
     }
-    for (const auto& [what, count] : losses) {
-      Count(losses_, process_.With("kind", what.first).With("cause", what.second), count);
+    for (const auto& [what, count] : told_->losses) {
+      losses_->AddNumber(process_.With("kind", what.first).With("cause", what.second), count);
     }
-    Count(lost_, process_, all);
+    if (others = Steady(*losses_, kOther, others); others > 0) {
+      losses_->AddNumber(process_.With("kind", kOther).With("cause", kOther), others);
+    }
+    Count(lost_, all);
     more_may_be_lost_->AddNumber(process_, process.more_may_be_lost());
   }
 
@@ -251,22 +268,21 @@ class Metrics::Writer {
 
 std::string Metrics::Page(const SessionStore& store, const query::Daemon& daemon, int64_t now_ns) {
   Writer writer;
-  absl::flat_hash_map<const Session*, query::Process> descriptions;
-  const std::vector<const Session*> sessions = SessionsShown(store, &descriptions);
+  size_t left_out = 0, written = 0;
   std::map<Key, Told> told;
-  size_t left_out = 0;
-  for (const Session* session : sessions) {
-    const Key key(session->pid(), session->connected_ns());
+  for (const Shown& shown : SessionsShown(store, &left_out)) {
+    const Key key(shown.session->pid(), shown.session->connected_ns());
     // Also of one that is left out this time: it is not to go back later.
     Told& known = told[key] = std::move(told_[key]);
     if (writer.bytes() < most_bytes_) {
-      writer.AddProcess(*session, descriptions.at(session), now_ns, &known);
+      writer.AddProcess(*shown.session, shown.process, now_ns, &known);
+      ++written;
     } else {
       ++left_out;
     }
   }
   told_ = std::move(told);
-  writer.AddDaemon(daemon, sessions.size() - left_out, left_out);
+  writer.AddDaemon(daemon, written, left_out);
   return writer.Text();
 }
 

@@ -23,9 +23,10 @@ namespace tp {
 class Metrics {
  public:
   static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
-  // Of one process; further devices, and further causes and directions, are added up as "(other)".
+  // Of one process. Further devices are left out: busy times cannot be added up. Further kinds and
+  // causes of losses are "(other)".
   static constexpr size_t kMostDevices = 64;
-  static constexpr size_t kMostOfAKind = 64;
+  static constexpr size_t kMostLosses = 64;
   // Once the page has this many bytes, no further process is begun; how many is told. Running ones
   // come first.
   static constexpr size_t kMostBytes = size_t{4} << 20;
@@ -39,7 +40,8 @@ class Metrics {
   // What was told of a session.
   struct Told {
     ShownOperations operations;
-    std::map<std::string, uint64_t> counters;  // By name and labels.
+    std::map<std::string, uint64_t> counters;  // By name and the label that is not the process's.
+    std::map<std::pair<std::string, std::string>, uint64_t> losses;  // By kind and cause.
   };
   // Pid, and when it came: no two have both in common.
   using Key = std::pair<pid_t, int64_t>;
