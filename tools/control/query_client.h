@@ -31,12 +31,17 @@ class QueryClient {
   QueryClient& operator=(QueryClient&& other) noexcept;
   ~QueryClient();
 
-  absl::StatusOr<query::Response> Ask(const query::Request& request);
+  // `descriptor` goes with it, if it is none below 0.
+  absl::StatusOr<query::Response> Ask(const query::Request& request, int descriptor = -1);
   absl::StatusOr<query::Processes> AskProcesses();
   absl::StatusOr<query::Table> AskTable(const query::TableRequest& request);
   absl::StatusOr<query::Daemon> AskDaemon();
   // Begins or stops capturing, and says what came of it.
   absl::StatusOr<query::Captures> Capture(const query::CaptureRequest& request);
+  // Lets collectors leave their processes, and says what came of it.
+  absl::StatusOr<query::Captures> Detach(const query::DetachRequest& request);
+  // Gives the daemon the other end of a socket that `pid` has, whose collector is there.
+  absl::Status Adopt(int64_t pid, int socket);
   absl::Status Stop();
 
   // Makes an Ask under way in another thread fail at once, and all later ones.
