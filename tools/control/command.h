@@ -18,6 +18,8 @@ using Action = std::function<int(std::ostream& out, std::ostream& errors)>;
 CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description,
                      const std::string& examples);
 
+// `tpctl attach` and `tpctl detach`.
+void AddAttachCommands(CLI::App* app, Action* action);
 // `tpctl start` and `tpctl stop`.
 void AddCaptureCommands(CLI::App* app, Action* action);
 void AddCompletionCommand(CLI::App* app, Action* action);

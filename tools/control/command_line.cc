@@ -126,6 +126,7 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   AddExportCommand(&app, &action);
   AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);
+  AddAttachCommands(&app, &action);
   AddCaptureCommands(&app, &action);
   AddDoctorCommand(&app, &action);
   AddDaemonCommand(&app, &action);

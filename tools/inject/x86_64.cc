@@ -1,5 +1,4 @@
 // x86-64 for architecture.h.
-#include <asm/sigcontext.h>
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
@@ -78,7 +77,7 @@ std::string ExtendedState(const std::vector<char>& vectors) {
   _fpx_sw_bytes software = {};
   software.magic1 = FP_XSTATE_MAGIC1;
   software.extended_size = static_cast<uint32_t>(bytes + FP_XSTATE_MAGIC2_SIZE);
-  software.xfeatures = features;
+  software.xstate_bv = features;
   software.xstate_size = static_cast<uint32_t>(bytes);
   memcpy(state.data() + kSoftwareBytesOffset, &software, sizeof(software));
   const uint32_t end = FP_XSTATE_MAGIC2;
