@@ -94,7 +94,9 @@ BorrowedThread::BorrowedThread(BorrowedThread&& other) noexcept
       vectors_(std::move(other.vectors_)),
       signal_mask_(other.signal_mask_),
       frame_(std::move(other.frame_)),
-      has_frame_(other.has_frame_) {}
+      has_frame_(other.has_frame_),
+      last_call_(other.last_call_),
+      has_made_thread_(other.has_made_thread_) {}
 
 BorrowedThread::~BorrowedThread() { GiveBack(); }
 
@@ -248,8 +250,7 @@ absl::Status BorrowedThread::PrepareFrame(const Surroundings& surroundings) {
   return absl::OkStatus();
 }
 
-absl::Status BorrowedThread::RunToEntry(long number, const Registers& before,
-                                        Clock::time_point end) {
+absl::Status BorrowedThread::RunToEntry(long number, Clock::time_point end) {
   while (true) {
     if (absl::Status stopped = Run(PTRACE_SYSCALL, end); !stopped.ok()) return stopped;
     if (WSTOPSIG(stop_status_) != (SIGTRAP | 0x80)) continue;
@@ -257,10 +258,13 @@ absl::Status BorrowedThread::RunToEntry(long number, const Registers& before,
     if (ptrace(PTRACE_GET_SYSCALL_INFO, thread_, sizeof(info), &info) <= 0) {
       return PtraceError(process_, "PTRACE_GET_SYSCALL_INFO");
     }
-    if (info.op == PTRACE_SYSCALL_INFO_ENTRY && static_cast<long>(info.entry.nr) == number) {
-      return absl::OkStatus();
+    if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+      has_made_thread_ |=
+          (last_call_ == SYS_clone || last_call_ == SYS_clone3) && info.exit.rval > 0;
+    } else if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+      last_call_ = static_cast<long>(info.entry.nr);
+      if (last_call_ == number) return absl::OkStatus();
     }
-    (void)before;
   }
 }
 
@@ -269,7 +273,7 @@ absl::StatusOr<long> BorrowedThread::SystemCall(long number,
   const Clock::time_point end = Clock::now() + kOneCall;
   const Registers call = ForSystemCall(original_, frame_, places_, number, arguments);
   if (!WriteRegisters(thread_, call)) return PtraceError(process_, "writing registers");
-  if (absl::Status entered = RunToEntry(number, call, end); !entered.ok()) return entered;
+  if (absl::Status entered = RunToEntry(number, end); !entered.ok()) return entered;
   __ptrace_syscall_info info = {};
   do {
     if (absl::Status stopped = Run(PTRACE_SYSCALL, end); !stopped.ok()) return stopped;
@@ -285,9 +289,10 @@ absl::Status BorrowedThread::Call(uint64_t function, uint64_t argument,
   if (!WriteRegisters(thread_, ForCall(original_, frame_, function, argument))) {
     return PtraceError(process_, "writing registers");
   }
+  const Clock::time_point end = Clock::now() + patience;
   Registers now = {};
   do {
-    absl::Status entered = RunToEntry(SYS_rt_sigreturn, now, Clock::now() + patience);
+    absl::Status entered = RunToEntry(SYS_rt_sigreturn, end);
     if (!entered.ok()) return entered;
     if (!ReadRegisters(thread_, &now)) return PtraceError(process_, "reading registers");
   } while (!IsAtHandlerEnd(now, frame_));

@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -57,6 +58,8 @@ class BorrowedThread {
   // Calls a function with one argument. After DeadlineExceeded the call was given up in the middle of
   // it, where it waited.
   absl::Status Call(uint64_t function, uint64_t argument, std::chrono::milliseconds patience);
+  // Whether the call, or what there was of it, has made a thread.
+  bool has_made_thread() const { return has_made_thread_; }
   // Memory of the thread's own that calls may use until it is given back.
   uint64_t scratch() const { return frame_.scratch; }
   const RemoteMemory& memory() const { return *memory_; }
@@ -65,8 +68,6 @@ class BorrowedThread {
   std::chrono::nanoseconds GiveBack();
 
  private:
-  enum class At { kNothing, kEntry, kCalled, kEnd };
-
   BorrowedThread(pid_t process, pid_t thread);
   absl::Status Seize();
   absl::Status FindPlace(const Surroundings& surroundings, Place place, Clock::time_point end);
@@ -75,7 +76,7 @@ class BorrowedThread {
   // Lets it run to its next stop. `how`: PTRACE_SYSCALL or PTRACE_CONT.
   absl::Status Run(int how, Clock::time_point end);
   absl::Status WaitForStop(Clock::time_point end);
-  absl::Status RunToEntry(long number, const Registers& before, Clock::time_point end);
+  absl::Status RunToEntry(long number, Clock::time_point end);
   void Restore();
 
   pid_t process_, thread_;
@@ -92,6 +93,8 @@ class BorrowedThread {
   uint64_t signal_mask_ = 0;
   Frame frame_;
   bool has_frame_ = false;
+  long last_call_ = -1;  // That it has entered.
+  bool has_made_thread_ = false;
 };
 
 }  // namespace tp

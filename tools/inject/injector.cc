@@ -257,12 +257,10 @@ class Attempt {
         thread_->Call(region_ + bootstrap.begin, place, kPatienceForThread);
     Step("called");
     if (!called.ok() && !absl::IsDeadlineExceeded(called)) return called;
-    int64_t created = 0;
-    // Once it is there, the new thread may have taken the code away already.
-    if (memory.Read(place + offsetof(BootstrapParameters, created), &created) && created != 0) {
-      return called.ok() ? absl::UnavailableError(absl::StrCat("cannot make a thread: ",
-                                                               strerror(static_cast<int>(created))))
-                         : absl::UnavailableError("is in the middle of what making a thread needs");
+    // Once it is there, all that was made is the new thread's.
+    if (!thread_->has_made_thread()) {
+      return absl::UnavailableError(called.ok() ? "cannot make a thread"
+                                                : "is in the middle of what making a thread needs");
     }
     Step("made");
     return socket.Release();
@@ -287,7 +285,6 @@ class Attempt {
     parameters.region = region_;
     parameters.region_bytes = 2 * kPageBytes;
     parameters.entry = target_.entry;
-    parameters.created = -1;
     parameters.library = library_;
     parameters.other_socket = sockets_[1];
     parameters.socket = sockets_[0];

@@ -228,7 +228,6 @@ TP_OFFSET(region, 72);
 TP_OFFSET(region_bytes, 80);
 TP_OFFSET(entry, 88);
 TP_OFFSET(thread, 96);
-TP_OFFSET(created, 104);
 TP_OFFSET(library, 112);
 TP_OFFSET(other_socket, 116);
 TP_OFFSET(socket, 120);
@@ -249,17 +248,12 @@ asm(R"(
   .hidden tp_bootstrap_code
 tp_bootstrap_code:
   # The borrowed thread: makes another.
-  push %rbx
-  mov %rdi, %rbx
-  lea 96(%rbx), %rdi
+  # It does not come back here: by then the other one may have taken this code away.
+  mov %rdi, %rcx
+  lea 96(%rcx), %rdi
   xor %esi, %esi
   lea 1f(%rip), %rdx
-  mov %rbx, %rcx
-  call *0(%rbx)
-  mov %eax, %eax
-  mov %rax, 104(%rbx)
-  pop %rbx
-  ret
+  jmp *0(%rcx)
 
 1: # The other one.
   push %rbx
