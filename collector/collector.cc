@@ -103,8 +103,9 @@ bool Collector::Start() {
   if (!options_.dormant) BeginCapturedTime(options_.loaded_ns);
   if (options_.attach.has_value()) {
     nvtx_modules_.Listen();
-    TakeOrder(*std::exchange(options_.attach, AttachOrder()));
     BeginCapture(/*anyway=*/false);
+    // Then the first thing that the daemon is told is what came of it.
+    TakeOrder(*std::exchange(options_.attach, AttachOrder()));
   } else if (options_.dormant) {
     reason_ = "waits for `tpctl start`";
   } else if (options_.unannounced) {
