@@ -678,6 +678,7 @@ std::string Collector::MakeHello() {
   HelloFields fields;
   fields.cupti_version = cupti_.version;
   fields.cupti_path = cupti_.path;
+  fields.driver_version = cupti_.driver_version;
   fields.clock = clock_;
   fields.acknowledged = queue_.acknowledged();
   fields.oldest_sequence = queue_.oldest_sequence();
@@ -772,7 +773,7 @@ StatusFields Collector::Status() const {
                            " times): too large, too many, or of a layout that is not known");
   }
   if (NvtxRegistrationsLeftOut() > 0) {
-    fields.notes.push_back("too many NVTX categories and payload schemas: " +
+    fields.notes.push_back("too many NVTX categories, payload schemas and entries of these: " +
                            std::to_string(NvtxRegistrationsLeftOut()) + " are not known");
   }
   return fields;

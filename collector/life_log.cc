@@ -46,7 +46,7 @@ uint64_t Produced(const StatusFields& status) {
 
 std::string SocketPath() {
   char path[kSocketPathBytes];
-  return DaemonSocketPath(path) ? path : "TP_SOCKET, whose path is too long";
+  return FindDaemonSocket(path) ? path : "TP_SOCKET, whose path is too long";
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ Settings ReadSettings() {
 
   const std::string_view priority = Value("TP_PRIORITY");
   if (priority == "us") {
-    settings.priority = Capture::Priority::kUs;
+    settings.priority = Priority::kUs;
   } else if (!priority.empty() && priority != "others") {
     notes.push_back(Unknown("TP_PRIORITY", "others or us", "other profilers come first"));
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collector/cupti/capture.h"
+#include "collector/cupti/priority.h"
 #include "proto/activity_set.h"
 
 namespace tp::collect {
@@ -27,7 +27,7 @@ struct Settings {
   Mode mode = Mode::kOn;
   size_t memory_bytes = 0;
   ActivitySet activities;
-  Capture::Priority priority = Capture::Priority::kOthers;
+  Priority priority = Priority::kOthers;
   std::vector<std::string> notes;  // A line for each value that is unknown: its default holds.
 };
 Settings ReadSettings();

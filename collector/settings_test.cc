@@ -34,7 +34,7 @@ TEST_F(SettingsTest, WithoutVariablesAreTheDefaultsAndNothingIsTold) {
   const Settings settings = ReadSettings();
   EXPECT_EQ(settings.mode, Mode::kOn);
   EXPECT_EQ(settings.memory_bytes, size_t{64} << 20);
-  EXPECT_EQ(settings.priority, Capture::Priority::kOthers);
+  EXPECT_EQ(settings.priority, Priority::kOthers);
   EXPECT_EQ(settings.activities, DefaultActivities());
   EXPECT_THAT(settings.notes, IsEmpty());
 }
@@ -56,7 +56,7 @@ TEST_F(SettingsTest, KnownValuesAreTakenAndNotTold) {
   const Settings settings = ReadSettings();
   EXPECT_EQ(settings.mode, Mode::kDormant);
   EXPECT_EQ(settings.memory_bytes, size_t{8} << 20);
-  EXPECT_EQ(settings.priority, Capture::Priority::kUs);
+  EXPECT_EQ(settings.priority, Priority::kUs);
   EXPECT_EQ(settings.activities, ActivitySet({Activity::kKernels}));
   EXPECT_EQ(ReadStackFrames(), 8u);
   EXPECT_THAT(settings.notes, IsEmpty());

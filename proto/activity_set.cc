@@ -1,5 +1,7 @@
 #include "proto/activity_set.h"
 
+#include <algorithm>
+
 namespace tp {
 namespace {
 
@@ -9,6 +11,7 @@ constexpr std::string_view kWords[] = {
 static_assert(std::size(kWords) == kActivities);
 
 constexpr std::string_view kSeparators = ", \t\n";
+constexpr size_t kMostUnknown = 16;
 
 ActivitySet AllActivities() {
   ActivitySet all;
@@ -66,7 +69,8 @@ ActivitySet ParseActivities(std::string_view text, std::vector<std::string>* unk
     is_first = false;
     ActivitySet meant;
     if (!SetOfWord(is_signed ? word.substr(1) : word, &meant)) {
-      unknown->emplace_back(word);
+      const bool is_told = std::find(unknown->begin(), unknown->end(), word) != unknown->end();
+      if (!is_told && unknown->size() < kMostUnknown) unknown->emplace_back(word);
       continue;
     }
     for (size_t i = 0; i < kActivities; ++i) {

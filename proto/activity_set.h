@@ -60,7 +60,7 @@ std::vector<std::string> ActivityWords(ActivitySet set);
 // Words between commas or blanks, each read in its turn: one with `+` or `-` before it adds to or
 // takes from what is there, one without adds. A list that begins with a signed word begins with the
 // default, another with nothing; `default`, `all` and `none` are words as well. Empty: the default.
-// Words that are none are left out and appended to `unknown`.
+// Words that are none are left out and appended to `unknown`, each once, the first 16.
 ActivitySet ParseActivities(std::string_view text, std::vector<std::string>* unknown);
 
 }  // namespace tp

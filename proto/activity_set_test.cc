@@ -45,6 +45,16 @@ TEST(ActivitySetTest, UnknownWordsAreNamedAndLeaveTheRestAsItIs) {
   EXPECT_EQ(unknown, (std::vector<std::string>{"kernles", "-x", "+"}));
 }
 
+TEST(ActivitySetTest, UnknownWordsAreNamedOnceAndNotWithoutEnd) {
+  std::vector<std::string> unknown;
+  ParseActivities("foo,bar,foo,kernels,bar", &unknown);
+  EXPECT_EQ(unknown, (std::vector<std::string>{"foo", "bar"}));
+  std::string words;
+  for (int i = 0; i < 100; ++i) words += "word" + std::to_string(i) + ",";
+  ParseActivities(words, &unknown);
+  EXPECT_EQ(unknown.size(), 16u);
+}
+
 TEST(ActivitySetTest, OnlyUnknownWordsAreTheDefaultAndNotNothing) {
   std::vector<std::string> unknown;
   EXPECT_EQ(ParseActivities("kernles", &unknown), DefaultActivities());

@@ -10,12 +10,15 @@
 #include <spdlog/spdlog.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,7 +77,9 @@ int Parse(int argc, char** argv, Arguments* arguments) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
-    return app.exit(asked);
+    app.exit(asked);
+    std::cout.flush();
+    return std::cout.fail() ? Complain("cannot write to standard output", kExitFailed) : 0;
   } catch (const CLI::ParseError& error) {
     return Complain(std::string(error.what()) + " (tpd --help lists the options)",
                     kExitBadArguments);
@@ -86,6 +91,30 @@ std::string SocketPath(const Arguments& arguments) {
   if (!arguments.socket.empty()) return arguments.socket;
   char path[tp::kSocketPathBytes];
   return tp::DaemonSocketPath(path) ? path : std::string();
+}
+
+// The socket that a service manager listens on for us, if there is one (systemd.socket(5)).
+absl::StatusOr<std::optional<tp::ListeningSocket>> HandedOver() {
+  const int count = sd_listen_fds(/*unset_environment=*/1);
+  if (count == 0) return std::nullopt;
+  if (count != 1) {
+    return absl::InvalidArgumentError("the service manager has to hand over one socket, not " +
+                                      std::to_string(count));
+  }
+  absl::StatusOr<tp::ListeningSocket> socket =
+      tp::ListeningSocket::Adopt(tp::FileDescriptor(SD_LISTEN_FDS_START));
+  if (!socket.ok()) return socket.status();
+  return *std::move(socket);
+}
+
+absl::StatusOr<tp::ListeningSocket> MakeSocket(const Arguments& arguments) {
+  std::error_code failed;
+  const std::string path = std::filesystem::absolute(SocketPath(arguments), failed).string();
+  if (failed || path.empty()) {
+    return absl::InvalidArgumentError(
+        "the socket's path is too long: set a shorter one with --socket or TP_SOCKET");
+  }
+  return tp::ListeningSocket::Open(path);
 }
 
 bool OpenLog(const std::string& file) {
@@ -137,22 +166,25 @@ int Start(int argc, char** argv) {
     return Complain(std::string(blocked.message()), kExitFailed);
   }
 
-  std::error_code failed;
-  const std::string path = std::filesystem::absolute(SocketPath(arguments), failed).string();
-  if (failed || path.empty()) {
-    return Complain("the socket's path is too long: set a shorter one with --socket or TP_SOCKET",
-                    kExitFailed);
+  absl::StatusOr<std::optional<tp::ListeningSocket>> handed_over = HandedOver();
+  if (!handed_over.ok()) {
+    const absl::Status& why = handed_over.status();
+    return Complain(std::string(why.message()),
+                    absl::IsAlreadyExists(why) ? kExitRunsAlready : kExitFailed);
   }
-  absl::StatusOr<tp::ListeningSocket> socket = tp::ListeningSocket::Open(path);
+  absl::StatusOr<tp::ListeningSocket> socket =
+      handed_over->has_value() ? **std::move(handed_over) : MakeSocket(arguments);
   if (!socket.ok()) {
     return Complain(std::string(socket.status().message()),
                     absl::IsAlreadyExists(socket.status()) ? kExitRunsAlready : kExitFailed);
   }
 
+  const std::string path = socket->path();
   std::string log_file = arguments.log_file;
   if (log_file.empty() && !arguments.foreground) {
     log_file = path + ".log";
   }
+  std::error_code failed;
   if (!log_file.empty()) log_file = std::filesystem::absolute(log_file, failed).string();
   if (!OpenLog(log_file)) {
     socket->Close();

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +37,42 @@ void LeaveSocket(const std::string& path) {
 bool IsOneLine(const std::string& text) {
   return !text.empty() && text.back() == '\n' && std::count(text.begin(), text.end(), '\n') == 1;
 }
+
+// Listens in the daemon's place and starts it, as systemd does.
+class ServiceManager {
+ public:
+  explicit ServiceManager(const std::string& path, int type = SOCK_STREAM)
+      : socket_(socket(AF_UNIX, type | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    if (type == SOCK_STREAM) {
+      EXPECT_EQ(listen(socket_.get(), 8), 0);
+    }
+  }
+
+  pid_t Start() const {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    // Numbers from 3 on; what dup2 makes survives exec.
+    if (socket_.get() == 3) fcntl(3, F_SETFD, 0);
+    dup2(socket_.get(), 3);
+    setenv("LISTEN_FDS", "1", 1);
+    setenv("LISTEN_PID", std::to_string(getpid()).c_str(), 1);
+    execl("tools/tpd", "tpd", "--foreground", "--log-file", "/dev/null", nullptr);
+    _exit(127);
+  }
+
+  static int Wait(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  FileDescriptor socket_;
+};
 
 class TpdTest : public testing::Test {
  protected:
@@ -146,6 +183,41 @@ TEST_F(TpdTest, WhatBelongsToAnotherUserIsRefused) {
   finished = RunDaemonProgram({"--foreground", "--socket", foreign + "/tpd.sock"});
   EXPECT_EQ(finished.exit_status, 1);
   EXPECT_NE(finished.error.find("belongs to another user"), std::string::npos);
+}
+
+TEST_F(TpdTest, TakesTheSocketOfAServiceManagerAndLeavesIt) {
+  const std::string path = folder_.path() + "/tpd.sock";
+  const ServiceManager manager(path);
+  for (int life = 0; life < 2; ++life) {
+    // Who comes before it runs is served.
+    QueryClient early(path);
+    ASSERT_TRUE(early.connected());
+    const pid_t daemon = manager.Start();
+    const query::Daemon described = early.Daemon();
+    EXPECT_EQ(described.pid(), daemon);
+    EXPECT_EQ(described.socket(), path);
+    EXPECT_TRUE(described.activated());
+    // A second one, by hand or started by mistake, has to go.
+    EXPECT_EQ(RunDaemonProgram({"--foreground", "--socket", path}).exit_status, 3);
+    EXPECT_EQ(ServiceManager::Wait(manager.Start()), 3);
+    EXPECT_EQ(QueryClient(path).Daemon().pid(), daemon);
+    query::Request stop;
+    stop.mutable_stop();
+    EXPECT_TRUE(early.Ask(stop).has_stop());
+    EXPECT_EQ(ServiceManager::Wait(daemon), 0);
+    EXPECT_TRUE(Exists(path));
+  }
+}
+
+TEST_F(TpdTest, WithoutAServiceManagerItSaysSo) {
+  const DaemonProcess daemon(socket_path_);
+  EXPECT_FALSE(QueryClient(socket_path_).Daemon().activated());
+}
+
+TEST_F(TpdTest, WhatIsNoSocketOfItsKindIsNotTaken) {
+  const std::string path = folder_.path() + "/tpd.sock";
+  EXPECT_EQ(ServiceManager::Wait(ServiceManager(path, SOCK_DGRAM).Start()), 1);
+  EXPECT_TRUE(Exists(path));
 }
 
 TEST_F(TpdTest, APathThatIsTooLongIsRefused) {

@@ -322,11 +322,14 @@ class Writer {
 
   // JSON has no word for what is no finite number.
   void AppendReal(double value) {
-    if (std::isfinite(value)) {
-      absl::StrAppendFormat(&event_, "%.17g", value);
-    } else {
+    if (!std::isfinite(value)) {
       event_ += "null";
+      return;
     }
+    const std::string text = absl::StrFormat("%.17g", value);
+    event_ += text;
+    // So that it is read back as what it is.
+    if (text.find_first_of(".e") == text.npos) event_ += ".0";
   }
 
   // As PyTorch writes it; where that cannot hold the frames as they are, as a list too.
@@ -498,6 +501,9 @@ class Writer {
     // So that an import takes the ids' word for it and needs no rule.
     Field("externalIds", "operations");
     if (!recording_.device_kind.empty()) Field("deviceKind", recording_.device_kind);
+    if (recording_.rank >= 0) {
+      out_->Append(absl::StrCat(",\n\"distributedInfo\": {\"rank\": ", recording_.rank, "}"));
+    }
     if (options_.torch_compat || !recording_.descriptions.devices.empty()) {
       out_->Append(absl::StrCat(",\n\"deviceProperties\": ", DeviceProperties()));
     }
@@ -508,9 +514,6 @@ class Writer {
           ",\n\"with_flops\": false",
           ",\n\"record_shapes\": ", any_span([](const Span& span) { return span.shapes != 0; }),
           ",\n\"with_stack\": ", any_span([](const Span& span) { return span.stack != 0; })));
-      if (recording_.rank >= 0) {
-        out_->Append(absl::StrCat(",\n\"distributedInfo\": {\"rank\": ", recording_.rank, "}"));
-      }
       if (!options_.trace_name.empty()) Field("traceName", options_.trace_name);
       if (!options_.host_name.empty()) Field("host_name", options_.host_name);
       if (!options_.trace_id.empty()) Field("trace_id", options_.trace_id);

@@ -208,10 +208,12 @@ TEST_F(ChromeTraceTest, ACountersValuesAreCounterEventsOfItsProcess) {
 
 TEST_F(ChromeTraceTest, PyTorchsToolsFindTheRank) {
   recording_.rank = 3;
-  ChromeTraceOptions options;
-  options.torch_compat = true;
-  // HolisticTraceAnalysis looks for this text, blank included.
-  EXPECT_NE(Text(options).find("\"distributedInfo\": {\"rank\": 3}"), std::string::npos);
+  for (const bool torch_compat : {false, true}) {
+    ChromeTraceOptions options;
+    options.torch_compat = torch_compat;
+    // HolisticTraceAnalysis looks for this text, blank included.
+    EXPECT_NE(Text(options).find("\"distributedInfo\": {\"rank\": 3}"), std::string::npos);
+  }
 }
 
 TEST_F(ChromeTraceTest, PyTorchsToolsFindTheDevices) {

@@ -15,6 +15,7 @@
 #include "analyzer/export/renumbering.h"
 #include "analyzer/export/trace_members.h"
 #include "analyzer/import/decimal.h"
+#include "analyzer/import/event_meaning.h"
 #include "analyzer/import/file_bytes.h"
 #include "analyzer/import/json_repair.h"
 #include "analyzer/import/trace_elements.h"
@@ -28,6 +29,8 @@ constexpr size_t kEventsBetweenLooks = 4096;
 constexpr size_t kLongestField = 1 << 20;
 // Between the ranks in the order of processes.
 constexpr int64_t kSortIndexesOfARank = 10'000'000;
+// Times beyond are counted since 1970, and not since some moment of the machine or of the trace.
+constexpr int64_t kYear2000Ns = 946'684'800'000'000'000;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -66,6 +69,8 @@ struct Trace {
   int64_t first_ns = INT64_MAX;
   int64_t last_ns = INT64_MIN;
   Renumbering numbers;
+  // Processes with spans or calls, as they are written; no more than two.
+  std::set<std::string> host_processes;
   bool ids_are_operations = false;
 };
 
@@ -157,6 +162,7 @@ class Merge {
                 absl::StrCat(trace->path, " has more processes than can be told apart"));
           }
           if (event.Value("ph") == "\"X\"") {
+            SeeProcess(event, trace);
             if (const auto ns = DecimalTimes(event.Value("ts"), kMicrosecondsToNs)) {
               trace->first_ns = std::min(trace->first_ns, *ns);
               trace->last_ns = std::max(trace->last_ns, *ns);
@@ -181,6 +187,30 @@ class Merge {
         });
   }
 
+  static Meaning MeaningOfEvent(const TraceMembers& event) {
+    return MeaningOf(TraceMember{{}, event.Value("cat")}.bare());
+  }
+
+  static void SeeProcess(const TraceMembers& event, Trace* trace) {
+    if (trace->host_processes.size() > 1) return;
+    const Meaning meaning = MeaningOfEvent(event);
+    if (meaning.what == Meaning::What::kSpan ||
+        (meaning.what == Meaning::What::kActivity && IsHostCall(meaning.activity))) {
+      trace->host_processes.emplace(event.Value("pid"));
+    }
+  }
+
+  // What all device work of a trace with one process is of. Alone, the trace need not say it.
+  static std::string OwnerToTell(const Trace& trace, const TraceMembers& event) {
+    if (trace.host_processes.size() != 1) return "";
+    const Meaning meaning = MeaningOfEvent(event);
+    if (meaning.what != Meaning::What::kActivity || IsOnHost(meaning.activity)) return "";
+    const bool is_told =
+        std::any_of(event.arguments.begin(), event.arguments.end(),
+                    [](const TraceMember& argument) { return argument.key == "process"; });
+    return is_told ? "" : trace.numbers.Process(*trace.host_processes.begin(), trace.label);
+  }
+
   // What the traces say, if all say something else; the order in which they were given if not.
   void ChooseRanks() {
     std::set<int64_t> ranks;
@@ -202,8 +232,13 @@ class Merge {
     size_t with_base = 0;
     int64_t earliest_ns = INT64_MAX;
     for (const Trace& trace : traces_) {
-      with_base += trace.base_ns.has_value();
       earliest_ns = std::min(earliest_ns, trace.base_ns.value_or(INT64_MAX));
+    }
+    for (Trace& trace : traces_) {
+      // Older traces have no base: 1970 is it.
+      const bool since_1970 = trace.first_ns >= kYear2000Ns && trace.first_ns <= trace.last_ns;
+      if (earliest_ns != INT64_MAX && !trace.base_ns.has_value() && since_1970) trace.base_ns = 0;
+      with_base += trace.base_ns.has_value();
     }
     if (with_base == traces_.size()) {
       base_ns_ = earliest_ns;
@@ -273,6 +308,7 @@ class Merge {
       return std::string("null");
     };
     const std::string_view name = event.Value("name");
+    const std::string owner = OwnerToTell(trace, event);
     std::string text = "{";
     for (const TraceMember& member : event.members) {
       if (text.size() > 1) text += ", ";
@@ -285,10 +321,16 @@ class Merge {
           absl::StrAppend(&text, Quoted(argument.key), ": ",
                           as_json(NewArgument(trace, place, name, argument)));
         }
+        if (!owner.empty()) {
+          absl::StrAppend(&text, event.arguments.empty() ? "" : ", ", "\"process\": ", owner);
+        }
         text += '}';
       } else {
         text += as_json(NewMember(trace, member));
       }
+    }
+    if (!owner.empty() && event.arguments_at == TraceMembers::kNone) {
+      absl::StrAppend(&text, ", \"args\": {\"process\": ", owner, "}");
     }
     if (event.Value("pid").empty()) {
       // It would be drawn with those of other ranks.

@@ -27,6 +27,19 @@ absl::Status CannotWrite(const std::string& name, int error) {
   return absl::InternalError(absl::StrCat("cannot write ", name, ": ", strerror(error)));
 }
 
+// Where links lead that end at a file which is not there yet.
+std::string EndOfLinks(std::string path) {
+  constexpr int kMostLinks = 40;
+  char target[PATH_MAX];
+  for (int i = 0; i < kMostLinks; ++i) {
+    const ssize_t length = readlink(path.c_str(), target, sizeof(target));
+    if (length <= 0 || length == sizeof(target)) break;
+    const std::string folder = target[0] == '/' ? "" : path.substr(0, path.rfind('/') + 1);
+    path = folder + std::string(target, static_cast<size_t>(length));
+  }
+  return path;
+}
+
 }  // namespace
 
 struct OutputFile::Compressor {
@@ -51,8 +64,9 @@ absl::Status OutputFile::Check(const std::string& path) {
   if (exists && S_ISDIR(existing.st_mode)) return CannotWrite(path, EISDIR);
   if (exists && access(path.c_str(), W_OK) != 0) return CannotWrite(path, errno);
   if (exists) return absl::OkStatus();
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string end = EndOfLinks(path);
+  const size_t slash = end.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : end.substr(0, slash + 1);
   if (access(folder.c_str(), W_OK | X_OK) != 0) return CannotWrite(path, errno);
   return absl::OkStatus();
 }
@@ -72,7 +86,7 @@ absl::Status OutputFile::Open(const std::string& path) {
     if (descriptor_ < 0) return CannotWrite(name_, errno);
     owns_descriptor_ = true;
   } else {
-    path_ = path;
+    path_ = exists ? path : EndOfLinks(path);
     if (char real[PATH_MAX]; exists && realpath(path.c_str(), real) != nullptr) path_ = real;
     for (int i = 0; descriptor_ < 0; ++i) {
       temporary_ = absl::StrCat(path_, ".partial-", getpid(), "-", i);

@@ -70,6 +70,19 @@ TEST_F(OutputFileTest, ReplacesAFileAndKeepsItsModeAndTheLinkToIt) {
   EXPECT_EQ(fs::status(Path("a.json")).permissions(), fs::perms(0600));
 }
 
+TEST_F(OutputFileTest, MakesTheFileThatALinkToNoneNames) {
+  fs::create_directory(Path("folder"));
+  fs::create_symlink("folder/link", Path("link"));
+  fs::create_symlink("../a.json", Path("folder/link"));
+  auto file = OutputFile::Create(Path("link"));
+  (*file)->Append("new");
+  EXPECT_TRUE((*file)->Finish().ok());
+  EXPECT_EQ(Contents(Path("a.json")), "new");
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_TRUE(fs::is_symlink(Path("folder/link")));
+  fs::remove_all(Path("folder"));
+}
+
 TEST_F(OutputFileTest, IsCompressedByItsName) {
   std::string text;
   for (int i = 0; i < 200000; ++i) text += std::to_string(i) + "\n";

@@ -1,6 +1,8 @@
 // PyTorch profiler (Kineto) traces to recordings: section 9 of the summaries' specification.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -25,6 +27,7 @@
 #include "absl/strings/str_split.h"
 #include "analyzer/correlate/launch_enclosure.h"
 #include "analyzer/import/decimal.h"
+#include "analyzer/import/event_meaning.h"
 #include "analyzer/import/file_bytes.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/json_cursor.h"
@@ -47,41 +50,6 @@ constexpr size_t kMostDevices = 1024;
 constexpr int64_t kFarthestNs = int64_t{1} << 62;
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-// What an event becomes, by its category.
-struct Meaning {
-  enum class What { kUnknown, kSpan, kActivity, kLeftOut } what = What::kUnknown;
-  SpanKind span = SpanKind::kOperation;
-  ActivityKind activity = ActivityKind::kKernel;
-};
-
-Meaning MeaningOf(std::string_view category) {
-  const auto is = [&](std::string_view word) {
-    return absl::EqualsIgnoreCase(Absl(category), Absl(word));
-  };
-  const auto ends = [&](std::string_view word) {
-    return absl::EndsWithIgnoreCase(Absl(category), Absl(word));
-  };
-  using What = Meaning::What;
-  if (is("cpu_op") || is("operator")) return {What::kSpan, SpanKind::kOperation, {}};
-  if (is("user_annotation")) return {What::kSpan, SpanKind::kUserAnnotation, {}};
-  if (is("backward")) return {What::kSpan, SpanKind::kBackward, {}};  // Of our own exports.
-  if (is("kernel")) return {What::kActivity, {}, ActivityKind::kKernel};
-  if (is("gpu_memcpy") || is("memcpy")) return {What::kActivity, {}, ActivityKind::kCopy};
-  if (is("gpu_memset") || is("memset")) return {What::kActivity, {}, ActivityKind::kFill};
-  if (is("gpu_user_annotation")) return {What::kActivity, {}, ActivityKind::kDeviceAnnotation};
-  // cuda_runtime, xpu_runtime, ...
-  if (is("runtime") || ends("_runtime")) return {What::kActivity, {}, ActivityKind::kRuntimeCall};
-  if (is("driver") || ends("_driver")) return {What::kActivity, {}, ActivityKind::kDriverCall};
-  if (is("overhead")) return {What::kActivity, {}, ActivityKind::kOverhead};
-  // Of our own exports.
-  if (is("gpu_graph")) return {What::kActivity, {}, ActivityKind::kGraph};
-  if (is("cuda_sync")) return {What::kActivity, {}, ActivityKind::kSynchronization};
-  if (is("compilation")) return {What::kActivity, {}, ActivityKind::kCompilation};
-  // The profiler's own window, and what only viewers need.
-  if (is("trace") || is("ac2g") || is("fwdbwd")) return {What::kLeftOut, {}, {}};
-  return {};
-}
 
 struct NamedMemory {
   uint8_t copy_kind = 0;
@@ -176,14 +144,15 @@ class KinetoImport {
     for (const Span& span : recording_.spans) SeeStart(span.start_ns);
     for (const DeviceActivity& activity : recording_.activities) SeeStart(activity.start_ns);
     if (saw_start_) recording_.base_ns = base_ns_;
-    AddNotes();
+    AddNotes(path);
     return std::move(recording_);
   }
 
  private:
   bool IsFull() {
     const size_t records = recording_.spans.size() + recording_.activities.size() +
-                           recording_.memory_events.size() + recording_.samples.size();
+                           recording_.memory_events.size() + recording_.samples.size() +
+                           recording_.span_values.size() + recording_.counters.size();
     is_full_ = records >= limits_.records || strings().memory_bytes() >= limits_.text_bytes;
     return is_full_;
   }
@@ -210,6 +179,9 @@ class KinetoImport {
       case 'I':
         if (event.name == "[memory]") AddMemory(event);
         if (event.category == "python_function" && !event.frames.empty()) AddSample(event);
+        break;
+      case 'C':
+        if (event.category == "counter") AddCounter(event);  // Of our own exports.
         break;
       case 'B':
       case 'E':
@@ -293,6 +265,7 @@ class KinetoImport {
       span.given_device_ns = Amount(event.given_device_ns);
       span.given_kernel_count = Amount(event.kernels);
     }
+    if (!event.values.empty()) AddValues(span.id, event.values);
     recording_.spans.push_back(span);
     span_ids_.push_back(Id(event.external_id));
   }
@@ -379,6 +352,44 @@ class KinetoImport {
     if (memory.on_device) memory.device = static_cast<int32_t>(WholeNumber(device).value_or(0));
     recording_.memory_events.push_back(memory);
     memory_threads_.push_back(IdentityOf(event.process, event.thread));
+  }
+
+  // {"bytes": 4096, "reduction": "sum"}
+  void AddValues(uint64_t span, std::string_view text) {
+    const auto values = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!values.is_object()) return;
+    for (const auto& [name, value] : values.items()) {
+      SpanValue told{.span = span, .name = strings().Intern(name)};
+      if (value.is_number_unsigned()) {
+        told.type = ValueType::kUnsigned;
+        told.bits = value.get<uint64_t>();
+      } else if (value.is_number_integer()) {
+        told.bits = static_cast<uint64_t>(value.get<int64_t>());
+      } else if (value.is_number() || value.is_null()) {  // What is no number is written so.
+        told.type = ValueType::kReal;
+        told.bits = std::bit_cast<uint64_t>(value.is_null() ? std::nan("") : value.get<double>());
+      } else if (value.is_string()) {
+        told.type = ValueType::kText;
+        told.bits = strings().Intern(value.get_ref<const std::string&>());
+      } else {
+        continue;
+      }
+      recording_.span_values.push_back(told);
+    }
+  }
+
+  void AddCounter(const TraceEvent& event) {
+    const std::optional<int64_t> time_ns = Nanoseconds(event.start);
+    CounterValue counter;
+    if (!time_ns.has_value() || !absl::SimpleAtod(Absl(event.value), &counter.value)) {
+      ++unreadable_counters_;
+      return;
+    }
+    counter.time_ns = *time_ns;
+    counter.name = strings().Intern(event.name);
+    recording_.counters.push_back(counter);
+    // A trace tells the process alone: its first thread stands for it.
+    counter_threads_.push_back(IdentityOf(event.process, event.process));
   }
 
   void AddSample(const TraceEvent& event) {
@@ -639,12 +650,14 @@ class KinetoImport {
     ++left_out_[name];
   }
 
-  void AddNotes() {
+  void AddNotes(const std::string& path) {
     const auto note = [&](uint64_t count, std::string_view one, std::string_view several) {
       if (count == 0) return;
       recording_.notes.push_back(absl::StrCat(count, " ", Absl(count == 1 ? one : several)));
     };
-    if (!elements_.damage().empty()) recording_.notes.push_back(elements_.damage());
+    if (!elements_.damage().empty()) {
+      recording_.notes.push_back(absl::StrCat(path, ": ", elements_.damage()));
+    }
     if (is_full_) {
       recording_.notes.push_back(absl::StrCat("it is too large: what comes after the first ", read_,
                                               " events was left out"));
@@ -658,6 +671,8 @@ class KinetoImport {
          "events have times that are no numbers or do not fit: left out");
     note(unreadable_memory_, "memory event has no time or no size: left out",
          "memory events have no time or no size: left out");
+    note(unreadable_counters_, "counter's value has no time or is no number: left out",
+         "counters' values have no time or are no numbers: left out");
     note(begins_and_ends_, "event is a begin or end (ph B or E), not a complete one: left out",
          "events are begins or ends (ph B and E), not complete ones: left out");
     note(ambiguous_,
@@ -712,6 +727,9 @@ class KinetoImport {
     }
     for (size_t i = 0; i < recording_.samples.size(); ++i) {
       recording_.samples[i].thread = Numbered(&identities_[sample_threads_[i]]);
+    }
+    for (size_t i = 0; i < recording_.counters.size(); ++i) {
+      recording_.counters[i].thread = Numbered(&identities_[counter_threads_[i]]);
     }
     for (const auto& [place, identity] : overhead_threads_) {
       recording_.activities[place].thread = Numbered(&identities_[identity]);
@@ -775,8 +793,9 @@ class KinetoImport {
   WholeRecording recording_;
   std::string last_category_;
   Meaning last_meaning_ = MeaningOf("");
-  std::vector<uint64_t> span_ids_, activity_ids_;            // External ids, by position.
-  std::vector<size_t> memory_threads_, sample_threads_;      // Places in identities_, likewise.
+  std::vector<uint64_t> span_ids_, activity_ids_;  // External ids, by position.
+  // Places in identities_, likewise.
+  std::vector<size_t> memory_threads_, sample_threads_, counter_threads_;
   std::vector<std::pair<size_t, size_t>> overhead_threads_;  // Places of activities, likewise.
   std::vector<std::pair<size_t, std::string>> owners_;  // Places of activities, their processes.
   absl::flat_hash_map<uint64_t, Launch> launches_;      // By correlation.
@@ -799,6 +818,7 @@ class KinetoImport {
   uint64_t without_time_ = 0;
   uint64_t unreadable_times_ = 0;
   uint64_t unreadable_memory_ = 0;
+  uint64_t unreadable_counters_ = 0;
   uint64_t begins_and_ends_ = 0;
 };
 

@@ -319,7 +319,7 @@ TEST_F(KinetoTest, GzippedTracesAreReadAndCutOnesGiveWhatTheyHold) {
   EXPECT_GT(recording->spans.size(), 100u);
   EXPECT_LT(recording->spans.size(), 2001u);
   ASSERT_EQ(recording->notes.size(), 1u);
-  EXPECT_EQ(recording->notes[0], "the gzipped data end in the middle");
+  EXPECT_EQ(recording->notes[0], path_ + ": the gzipped data end in the middle");
 
   bytes[bytes.size() / 2] ^= 0x55;
   recording = Import(bytes);

@@ -87,11 +87,12 @@ class NsightImport {
 
   absl::StatusOr<WholeRecording> Run(const std::string& path) {
     if (!database_.HasTable("StringIds")) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, " is a SQLite database, but no export of Nsight Systems: ",
-          database_.damage().empty() ? "it has no table StringIds" : database_.damage()));
+      const std::string& why = texts_.damage().empty() ? database_.damage() : texts_.damage();
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, " is a SQLite database, but no export of Nsight Systems: ",
+                       why.empty() ? "it has no table StringIds" : why));
     }
-    Note(database_.damage());
+    if (!database_.damage().empty()) Note(absl::StrCat(path, ": ", database_.damage()));
     ReadDevices();
     ReadRanges();
     ReadCalls();
@@ -99,6 +100,7 @@ class NsightImport {
     ReadCopies();
     ReadFills();
     ReadGraphs();
+    CountWaits();
     ReadOverheadTypes();
     ReadOverhead("PROFILER_OVERHEAD");
     ReadOverhead("CUPTI_ACTIVITY_KIND_OVERHEAD");
@@ -140,12 +142,15 @@ class NsightImport {
 
   // Says what is not in the recording of a table that was read.
   void NoteLosses(std::string_view table, const TableRows& rows) {
-    if (!rows.damage().empty()) {
-      Note(absl::StrCat(Absl(table), " breaks off after ", rows.rows(), " rows: ", rows.damage()));
+    if (!rows.damage().empty() && rows.rows() == 0) {
+      Note(absl::StrCat(Absl(table), " cannot be read: ", rows.damage()));
+    } else if (!rows.damage().empty()) {
+      Note(absl::StrCat(Absl(table), " breaks off after ", Counted(rows.rows(), "row"), ": ",
+                        rows.damage()));
     }
     if (rows.wrong_rows() > 0) {
-      Note(absl::StrCat(rows.wrong_rows(), " rows of ", Absl(table),
-                        " hold values that cannot be right: left out"));
+      Note(absl::StrCat(Counted(rows.wrong_rows(), "row"), " of ", Absl(table),
+                        " with values that cannot be right: left out"));
     }
   }
 
@@ -250,14 +255,15 @@ class NsightImport {
     }
     NoteLosses("NVTX_EVENTS", rows);
     if (unknown > 0) {
-      Note(absl::StrCat(unknown, " NVTX events are of kinds that are not known: left out"));
+      Note(absl::StrCat(Counted(unknown, "NVTX event"), " of unknown kinds: left out"));
     }
     if (open > 0) {
-      Note(absl::StrCat(open, " NVTX ranges have no end: they end with the recording"));
+      Note(absl::StrCat(Counted(open, "NVTX range"),
+                        " without an end: taken to end with the recording"));
     }
     if (without_thread > 0) {
-      Note(absl::StrCat(without_thread,
-                        " NVTX ranges do not say their thread: no device work belongs to them"));
+      Note(absl::StrCat(Counted(without_thread, "NVTX range"),
+                        " without a thread: no device work belongs there"));
     }
   }
 
@@ -389,10 +395,10 @@ class NsightImport {
     }
     if (graphs == 0) return;
     Note(absl::StrCat(
-        graphs, " launches of CUDA graphs (",
+        graphs, graphs == 1 ? " launch of a CUDA graph (" : " launches of CUDA graphs (",
         DurationText(static_cast<double>(total_ns) / 1000.0, TimeUnit::kChosenBySize),
-        " on the device) were recorded as a whole: gaps in them count, and their"
-        " kernels are in no table (nsys profile --cuda-graph-trace=node records them)"));
+        " on the device) recorded as a whole: gaps count, and"
+        " kernels in graphs are in no table (nsys profile --cuda-graph-trace=node records them)"));
   }
 
   // A graph whose nodes are there as well, before `first_graph`, is only their frame.
@@ -408,6 +414,19 @@ class NsightImport {
         graph.kind = ActivityKind::kDeviceAnnotation;
       }
     }
+  }
+
+  // They are pictures on the device's rows, as in PyTorch's traces.
+  void CountWaits() {
+    constexpr std::string_view kTable = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+    TableRows rows = database_.Rows(kTable, {"start"});
+    while (rows.Next()) {
+    }
+    NoteLosses(kTable, rows);
+    if (rows.rows() == 0) return;
+    Note(absl::StrCat(Counted(rows.rows(), "wait"),
+                      " of streams and events left out: no device work, and the host's are in its "
+                      "calls"));
   }
 
   void ReadOverheadTypes() {
@@ -479,9 +498,10 @@ class NsightImport {
         if (activity.correlation != 0) activity.correlation |= uint64_t{1} << 32;
       }
     } else if (!processes_.empty() && work_without_process_ > 0) {
-      Note(absl::StrCat(work_without_process_,
-                        " records of device work do not say which of several processes they are "
-                        "of: they belong to no operation"));
+      Note(
+          absl::StrCat("device work that does not say which of several processes it is of, and "
+                       "so belongs to no operation: ",
+                       Counted(work_without_process_, "record")));
     }
   }
 

@@ -1,6 +1,7 @@
 // Exports that are none, are cut off, or hold what cannot be right.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 namespace tp {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -62,8 +64,8 @@ TEST(Nsight, RowsWithValuesOfAnotherTypeAreLeftOutAndCounted) {
   EXPECT_EQ(recording.activities.size(), 1u);
   EXPECT_EQ(recording.base_ns, 5);
   EXPECT_THAT(recording.notes,
-              ElementsAre("5 rows of NVTX_EVENTS hold values that cannot be right: left out",
-                          "8 rows of CUPTI_ACTIVITY_KIND_KERNEL hold values that cannot be right: "
+              ElementsAre("5 rows of NVTX_EVENTS with values that cannot be right: left out",
+                          "8 rows of CUPTI_ACTIVITY_KIND_KERNEL with values that cannot be right: "
                           "left out"));
 }
 
@@ -114,7 +116,8 @@ TEST(Nsight, WhatIsNoExportIsAnErrorThatSaysWhy) {
   EXPECT_THAT(ErrorOf(other.path()), HasSubstr("no export of Nsight Systems"));
   // Neither views nor virtual tables are tables.
   const NsightExport view("CREATE VIEW StringIds AS SELECT 1 AS id, 'a' AS value");
-  EXPECT_THAT(ErrorOf(view.path()), HasSubstr("no export of Nsight Systems"));
+  EXPECT_THAT(ErrorOf(view.path()),
+              AllOf(HasSubstr("no export of Nsight Systems"), HasSubstr("it is a view")));
   const std::string text = other.path() + ".txt";
   for (const char* bytes : {"", "SQLite", "this is no database", "SQLite format 3"}) {
     WriteFile(text, bytes);
@@ -124,6 +127,71 @@ TEST(Nsight, WhatIsNoExportIsAnErrorThatSaysWhy) {
   EXPECT_THAT(ErrorOf(text), HasSubstr("is no SQLite database that can be read"));
   EXPECT_THAT(ErrorOf(other.path() + ".absent"), HasSubstr("cannot open"));
   EXPECT_THAT(ErrorOf(testing::TempDir()), HasSubstr("is a folder"));
+}
+
+TEST(Nsight, AViewInATablesPlaceIsToldAndNotRead) {
+  NsightExport database;
+  database.Kernel(100, 150, "0", "a");
+  database.Execute(
+      "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO kernels;"
+      "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM kernels");
+  database.Range(1, "2", "range");
+  const WholeRecording recording = Import(database);
+  EXPECT_TRUE(recording.activities.empty());
+  EXPECT_THAT(recording.notes,
+              ElementsAre(HasSubstr("CUPTI_ACTIVITY_KIND_KERNEL cannot be read: it is a view")));
+}
+
+TEST(Nsight, WaitsAreLeftOutAndCounted) {
+  NsightExport database;
+  database.Execute(
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (1, 5), (7, 9)");
+  database.Kernel(100, 150, "0", "a");
+  EXPECT_THAT(Import(database).notes, ElementsAre(HasSubstr("2 waits of streams and events")));
+}
+
+// A connection that leaves its last changes beside the database, as one does that was killed.
+class UnfinishedWriter {
+ public:
+  UnfinishedWriter(const NsightExport& database, const std::string& sql) {
+    EXPECT_EQ(sqlite3_open(database.path().c_str(), &connection_), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+  }
+  ~UnfinishedWriter() { sqlite3_close(connection_); }
+
+ private:
+  sqlite3* connection_ = nullptr;
+};
+
+TEST(Nsight, ChangesBesideTheFileAreToldNotToBeRead) {
+  NsightExport database;
+  database.Kernel(100, 150, "0", "a");
+  ASSERT_THAT(Import(database).notes, IsEmpty());
+  const std::string change = "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 200;";
+  // One that is done with is empty, or begins with zeros.
+  for (const char* end : {"PRAGMA journal_mode = PERSIST;", "PRAGMA journal_mode = TRUNCATE;"}) {
+    database.Execute(end + change);
+    EXPECT_THAT(Import(database).notes, IsEmpty()) << end;
+  }
+  {
+    // A cache that is too small for the change has it written before the end.
+    const UnfinishedWriter writer(
+        database,
+        "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN IMMEDIATE;"
+        "INSERT INTO StringIds WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT "
+        "i + 1 FROM n WHERE i < 9000) SELECT i, 'a long enough text ' || i FROM n;");
+    EXPECT_THAT(Import(database).notes,
+                ElementsAre(HasSubstr("report.sqlite-journal lies beside")));
+  }
+  WriteFile(database.path() + "-wal", "");
+  EXPECT_THAT(Import(database).notes, IsEmpty());
+  WriteFile(database.path() + "-wal", "a frame");
+  EXPECT_THAT(Import(database).notes, ElementsAre(HasSubstr("report.sqlite-wal and was not read")));
+  // Also if the file is reached by a link.
+  const std::string link = database.path() + ".link";
+  std::filesystem::create_symlink(database.path(), link);
+  EXPECT_THAT(ImportNsight(link)->notes, ElementsAre(HasSubstr("report.sqlite-wal")));
 }
 
 // Enough for every table to have several pages.

@@ -139,8 +139,7 @@ TEST(Nsight, OnlyRangesAreRanges) {
   database.Range(1, "2", "from the future", 1234);
   recording = Import(database);
   EXPECT_EQ(recording.spans.size(), 4u);
-  EXPECT_THAT(recording.notes,
-              ElementsAre("1 NVTX events are of kinds that are not known: left out"));
+  EXPECT_THAT(recording.notes, ElementsAre("1 NVTX event of unknown kinds: left out"));
 }
 
 TEST(Nsight, ARangeWithoutAnEndEndsWithTheRecording) {
@@ -150,7 +149,7 @@ TEST(Nsight, ARangeWithoutAnEndEndsWithTheRecording) {
   database.Call(300, 310, 1, "cudaLaunchKernel");
   database.Kernel(400, 1000, "1", "a");
   const WholeRecording recording = Import(database);
-  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("2 NVTX ranges have no end")));
+  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("2 NVTX ranges without an end")));
   const query::Table table = TableOf(recording, query::OPERATIONS);
   ASSERT_EQ(table.operations_size(), 2);
   EXPECT_EQ(table.operations(0).name(), "open too");
@@ -208,7 +207,7 @@ TEST(Nsight, GraphsRecordedAsAWholeAreWorkOfTheirLaunchAndSaid) {
       "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1000, 3500, 0, 1, 7, 4, 0, 12, 13)");
   database.Kernel(1, 2, "0", "a");
   const WholeRecording recording = Import(database);
-  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("1 launches of CUDA graphs (2.500us")));
+  EXPECT_THAT(recording.notes, ElementsAre(HasSubstr("1 launch of a CUDA graph (2.500us")));
   EXPECT_EQ(Text(recording, TheOnly(recording, ActivityKind::kGraph).name), "CUDA graph 12");
   EXPECT_EQ(TableOf(recording, query::KERNELS).device_time_total_ns(), 2501);
 }

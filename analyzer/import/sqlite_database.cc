@@ -4,6 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,6 +30,7 @@ constexpr int kLongestBytes = 64 << 20;
 // rows there can be, whatever circles its pages form.
 constexpr uint64_t kShortestRowBytes = 4;
 constexpr size_t kLongestMessageBytes = 200;
+constexpr std::string_view kPlainTable = "type = 'table' AND rootpage > 0";
 
 std::string Quoted(std::string_view name) {
   return absl::StrCat("\"", absl::StrReplaceAll({name.data(), name.size()}, {{"\"", "\"\""}}),
@@ -42,6 +48,30 @@ std::string Message(sqlite3* connection) {
     if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = '?';
   }
   return message;
+}
+
+// The first bytes of a rollback journal that is to be played back: one that is done with is empty,
+// or begins with zeros.
+constexpr std::string_view kJournalBeginning = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+
+// "" unless there are changes beside the file that the file alone lacks. They are not read: that
+// takes locks and changes files, and nothing of what others wrote is to be changed.
+std::string ChangesBeside(const std::string& path) {
+  char real[PATH_MAX];
+  if (realpath(path.c_str(), real) == nullptr) return "";
+  const std::string log = absl::StrCat(real, "-wal"), journal = absl::StrCat(real, "-journal");
+  std::error_code none;
+  if (const auto bytes = std::filesystem::file_size(log, none); !none && bytes > 0) {
+    return absl::StrCat("what was last written to it lies in ", log,
+                        " and was not read, so that records may be missing: sqlite3 ", path,
+                        " 'PRAGMA wal_checkpoint' brings it in");
+  }
+  std::string beginning(kJournalBeginning.size(), '\0');
+  std::ifstream(journal, std::ios::binary).read(beginning.data(), kJournalBeginning.size());
+  if (beginning != kJournalBeginning) return "";
+  return absl::StrCat("it was being written when it was last used (", journal,
+                      " lies beside it), so that records may be missing or wrong: sqlite3 ", path,
+                      " 'SELECT 1 FROM sqlite_schema' sets it right");
 }
 
 // Null, with SQLite's message in the connection, if it cannot be.
@@ -174,6 +204,9 @@ absl::StatusOr<SqliteDatabase> SqliteDatabase::Open(const std::string& path) {
     database.damage_ = absl::StrCat("the last ", missing, " of its ", about.st_size + missing,
                                     " bytes are missing");
   }
+  if (const std::string changes = ChangesBeside(path); !changes.empty()) {
+    absl::StrAppend(&database.damage_, database.damage_.empty() ? "" : "; ", changes);
+  }
   return database;
 }
 
@@ -181,16 +214,25 @@ bool SqliteDatabase::HasTable(std::string_view table) const {
   return !ColumnsOf(table, nullptr).empty();
 }
 
+bool SqliteDatabase::HasEntry(std::string_view name, std::string_view condition) const {
+  const SqliteStatement statement(Prepare(
+      connection_.get(), absl::StrCat("SELECT 1 FROM sqlite_schema WHERE name = ? AND ",
+                                      absl::string_view(condition.data(), condition.size()))));
+  if (statement == nullptr) return false;
+  sqlite3_bind_text(statement.get(), 1, name.data(), static_cast<int>(name.size()), SQLITE_STATIC);
+  return sqlite3_step(statement.get()) == SQLITE_ROW;
+}
+
+std::string SqliteDatabase::WhyNoTable(std::string_view table) const {
+  if (HasEntry(table, kPlainTable) || !HasEntry(table, "type IN ('table', 'view')")) return "";
+  return "it is a view or a virtual table, and only plain ones are read";
+}
+
 // None, too, if it is no plain table.
 std::vector<std::string> SqliteDatabase::ColumnsOf(std::string_view table,
                                                    bool* ordered_by_id) const {
   std::vector<std::string> columns;
-  const SqliteStatement plain(
-      Prepare(connection_.get(),
-              "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name = ?"));
-  if (plain == nullptr) return columns;
-  sqlite3_bind_text(plain.get(), 1, table.data(), static_cast<int>(table.size()), SQLITE_STATIC);
-  if (sqlite3_step(plain.get()) != SQLITE_ROW) return columns;
+  if (!HasEntry(table, kPlainTable)) return columns;
   const SqliteStatement statement(
       Prepare(connection_.get(), absl::StrCat("PRAGMA table_info(", Quoted(table), ")")));
   if (statement == nullptr) return columns;
@@ -217,6 +259,7 @@ TableRows SqliteDatabase::Rows(std::string_view table,
     rows.has_column_.push_back(has);
     selected.push_back(has ? Quoted(column) : "NULL");
   }
+  rows.damage_ = WhyNoTable(table);
   if (known.empty()) return rows;
   rows.statement_.reset(
       Prepare(connection_.get(),
@@ -228,6 +271,7 @@ TableRows SqliteDatabase::Rows(std::string_view table,
 TextsById SqliteDatabase::Texts(std::string_view table) {
   TextsById texts;
   bool ordered_by_id = false;
+  texts.damage_ = WhyNoTable(table);
   if (ColumnsOf(table, &ordered_by_id).empty()) return texts;
   std::string source = absl::StrCat("main.", Quoted(table));
   if (!ordered_by_id) {

@@ -97,7 +97,9 @@ class SqliteDatabase {
   static absl::StatusOr<SqliteDatabase> Open(const std::string& path);
 
   bool HasTable(std::string_view table) const;
-  // No rows if there is no such table.
+  // "" unless there is something with this name that is no plain table and so is not read.
+  std::string WhyNoTable(std::string_view table) const;
+  // No rows if there is no such table; damage() if WhyNoTable() is something.
   TableRows Rows(std::string_view table, const std::vector<std::string_view>& columns);
   // Looks `id` up in a table with the columns `id` and `value`. A table that is not ordered by its
   // ids is copied into a temporary one that is.
@@ -112,6 +114,7 @@ class SqliteDatabase {
   };
   SqliteDatabase() = default;
 
+  bool HasEntry(std::string_view name, std::string_view condition) const;
   std::vector<std::string> ColumnsOf(std::string_view table, bool* ordered_by_id) const;
 
   std::unique_ptr<sqlite3, Close> connection_;

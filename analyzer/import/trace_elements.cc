@@ -205,7 +205,11 @@ TraceElements::Kind TraceElements::Next(TraceEventReader* reader, TraceEvent* ev
         if (next < 0) return End(kCutOff);
         if (next == '}') {
           ++position_;
-          return End(Peek() < 0 ? "" : "text after the end of the trace was left out");
+          next = Peek();
+          if (next == '{' && !found_events_) {
+            return End("it is one JSON object after another (JSON Lines), not one with all events");
+          }
+          return End(next < 0 ? "" : "text after the end of the trace was left out");
         }
         if (next != '"') return End("what is around the events is no JSON from some point on");
         if (!ReadValue()) {

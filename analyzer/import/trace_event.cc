@@ -8,7 +8,7 @@
 namespace tp {
 namespace {
 
-enum class Form : uint8_t { kScalar, kText, kList };
+enum class Form : uint8_t { kScalar, kText, kList, kObject };
 
 // What is kept of an argument, and where.
 struct Argument {
@@ -29,6 +29,7 @@ constexpr Argument kArguments[] = {
     {"device", &TraceEvent::device, Form::kScalar},
     {"stream", &TraceEvent::stream, Form::kScalar},
     {"result", &TraceEvent::result, Form::kScalar},
+    {"values", &TraceEvent::values, Form::kObject},
     {"context", &TraceEvent::context, Form::kScalar},
     {"kernels", &TraceEvent::kernels, Form::kScalar},
     {"process", &TraceEvent::owner, Form::kScalar},
@@ -109,6 +110,9 @@ void TraceEventReader::ReadArguments(JsonCursor* cursor, TraceEvent* event) {
         break;
       case Form::kList:
         if (value.kind == JsonKind::kList) event->*argument->member = value.text;
+        break;
+      case Form::kObject:
+        if (value.kind == JsonKind::kObject) event->*argument->member = value.text;
         break;
     }
   }

@@ -39,6 +39,7 @@ struct TraceEvent {
   std::string_view wait_stream;             // Of a wait on the host: the stream waited for.
   std::string_view owner;                   // Of device work: its process.
   std::string_view backward, asynchronous;  // "true".
+  std::string_view values;                  // Of a span: a JSON object.
 };
 
 class TraceEventReader {

@@ -25,7 +25,7 @@ std::string UnattributedNote(uint64_t count, int64_t total_ns, bool more_may_com
   return absl::StrCat(
       more_may_come ? "device work without an operation, or whose launch is still to come: "
                     : "device work without an operation: ",
-      count, " records, ",
+      Counted(count, "record"), ", ",
       DurationText(static_cast<double>(total_ns) / 1000.0, TimeUnit::kChosenBySize));
 }
 

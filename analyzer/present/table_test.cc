@@ -63,6 +63,14 @@ TEST(Units, BytesLikewise) {
   EXPECT_EQ(BytesText(int64_t{5000} << 30), "5000.00 GB");
 }
 
+TEST(Units, OneIsNoSeveral) {
+  EXPECT_EQ(Counted(0, "record"), "0 records");
+  EXPECT_EQ(Counted(1, "record"), "1 record");
+  EXPECT_EQ(Counted(2, "record"), "2 records");
+  EXPECT_EQ(UnattributedNote(1, 5000, false),
+            "device work without an operation: 1 record, 5.000us");
+}
+
 TEST(Units, SharesOfNothing) {
   EXPECT_EQ(ShareText(0, 0), "NaN");
   EXPECT_EQ(ShareText(1, 0), "inf%");

@@ -47,6 +47,10 @@ std::string BytesText(int64_t bytes) {
   return text;
 }
 
+std::string Counted(uint64_t count, std::string_view one) {
+  return absl::StrFormat("%d %s%s", count, one, count == 1 ? "" : "s");
+}
+
 FlopsUnit FlopsUnitFor(double smallest) {
   constexpr FlopsUnit kUnits[] = {{"", 1.0},  {"K", 1e3},  {"M", 1e6},
                                   {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};

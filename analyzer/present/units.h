@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "analyzer/present/table.h"
 
@@ -18,6 +19,9 @@ std::string ShareText(double part, double whole);
 
 // Of 1024; two decimals, whole bytes. "3.50 KB".
 std::string BytesText(int64_t bytes);
+
+// "1 record", "2 records".
+std::string Counted(uint64_t count, std::string_view one);
 
 // The unit for a column of counts of floating-point operations: that of the smallest.
 struct FlopsUnit {

@@ -339,6 +339,7 @@ query::Daemon Daemon::Describe() const {
   daemon.set_rejected_connections(rejections_.count());
   daemon.set_memory_bytes(ResidentBytes());
   daemon.set_socket(socket_.path());
+  daemon.set_activated(socket_.is_anothers());
   return daemon;
 }
 

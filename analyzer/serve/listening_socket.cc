@@ -129,6 +129,44 @@ absl::StatusOr<ListeningSocket> ListeningSocket::Open(const std::string& path) {
   return listening;
 }
 
+absl::StatusOr<ListeningSocket> ListeningSocket::Adopt(FileDescriptor socket) {
+  sockaddr_un address{};
+  socklen_t length = sizeof(address);
+  int type = 0, listens = 0;
+  socklen_t number = sizeof(int);
+  if (getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+      address.sun_family != AF_UNIX || address.sun_path[0] != '/' ||
+      getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &number) != 0 || type != SOCK_STREAM ||
+      getsockopt(socket.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &number) != 0 || listens == 0) {
+    return absl::InvalidArgumentError(
+        "what the service manager hands over is no Unix stream socket with a path that listens");
+  }
+  if (fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0 ||
+      fcntl(socket.get(), F_SETFD, FD_CLOEXEC) != 0) {
+    return absl::ErrnoToStatus(errno, "fcntl");
+  }
+  ListeningSocket listening;
+  listening.path_ =
+      std::string(address.sun_path, strnlen(address.sun_path, sizeof(address.sun_path)));
+  // Whether a daemon listens there cannot be found out by connecting: it would be to ourselves.
+  absl::StatusOr<DaemonLock> lock = DaemonLock::Take(listening.path_);
+  if (absl::IsAlreadyExists(lock.status())) return RunsAlready(listening.path_);
+  if (!lock.ok()) return lock.status();
+  listening.lock_ = *std::move(lock);
+  listening.socket_ = std::move(socket);
+  listening.is_anothers_ = true;
+  if (absl::Status noted = listening.NotePlace(); !noted.ok()) return noted;
+  return listening;
+}
+
+absl::Status ListeningSocket::NotePlace() {
+  struct stat file;
+  if (lstat(path_.c_str(), &file) != 0) return absl::ErrnoToStatus(errno, path_);
+  device_ = file.st_dev;
+  inode_ = file.st_ino;
+  return absl::OkStatus();
+}
+
 absl::Status ListeningSocket::Bind() {
   const absl::StatusOr<sockaddr_un> address = Address(path_);
   if (!address.ok()) return address.status();
@@ -140,12 +178,10 @@ absl::Status ListeningSocket::Bind() {
   const int bind_errno = errno;
   umask(mask);
   if (bound != 0) return absl::ErrnoToStatus(bind_errno, absl::StrCat("cannot bind ", path_));
-  struct stat file;
-  if (lstat(path_.c_str(), &file) != 0) return absl::ErrnoToStatus(errno, path_);
+  if (absl::Status noted = NotePlace(); !noted.ok()) return noted;
   if (listen(made.get(), kBacklog) != 0) return absl::ErrnoToStatus(errno, "listen");
   socket_ = std::move(made);
-  device_ = file.st_dev;
-  inode_ = file.st_ino;
+  is_anothers_ = false;
   return absl::OkStatus();
 }
 
@@ -187,7 +223,7 @@ absl::StatusOr<bool> ListeningSocket::Restore() {
 
 void ListeningSocket::Close() {
   socket_.Close();
-  if (IsSocketInPlace()) unlink(path_.c_str());
+  if (!is_anothers_ && IsSocketInPlace()) unlink(path_.c_str());
 }
 
 }  // namespace tp

@@ -23,12 +23,18 @@ class ListeningSocket {
   // `path` must be absolute, for the socket to be found again at the end. The socket does not
   // block. Waits up to two seconds for a daemon that is about to end.
   static absl::StatusOr<ListeningSocket> Open(const std::string& path);
+  // Takes over one that another program listens on already, and keeps for the daemon's next life: a
+  // service manager's. Its place in the file system says the path. AlreadyExists when a daemon
+  // holds the lock there.
+  static absl::StatusOr<ListeningSocket> Adopt(FileDescriptor socket);
   ListeningSocket(ListeningSocket&&) noexcept = default;
   ListeningSocket& operator=(ListeningSocket&&) noexcept = default;
 
   int fd() const { return socket_.get(); }
   const std::string& path() const { return path_; }
   const DaemonLock& lock() const { return lock_; }
+  // Adopted: whoever made it still listens when we do not.
+  bool is_anothers() const { return is_anothers_; }
 
   // False once the socket or the lock was removed or replaced, as cleaners of /tmp do: nobody finds
   // the daemon any more, or another could start beside it.
@@ -37,18 +43,20 @@ class ListeningSocket {
   // too; AlreadyExists when another daemon has come there.
   absl::StatusOr<bool> Restore();
 
-  // Stops listening and removes the socket from the file system, if it is still this one. The lock
-  // stays held.
+  // Stops listening and removes the socket from the file system, if it is still this one and ours.
+  // The lock stays held.
   void Close();
 
  private:
   ListeningSocket() = default;
   bool IsSocketInPlace() const;
   absl::Status Bind();
+  absl::Status NotePlace();
 
   std::string path_;
   DaemonLock lock_;
   FileDescriptor socket_;
+  bool is_anothers_ = false;
   dev_t device_ = 0;
   ino_t inode_ = 0;
 };

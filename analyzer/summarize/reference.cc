@@ -51,7 +51,8 @@ PlainSummary Summarize(const PlainRecording& recording, int64_t now_ns) {
       covered_ns += std::max<int64_t>(0, end_ns - std::max(start_ns, covered_until));
       covered_until = std::max(covered_until, end_ns);
     }
-    summary.spans[i].self_cpu_ns = summary.spans[i].duration_ns - covered_ns;
+    summary.spans[i].self_cpu_ns =
+        spans[i].asynchronous ? 0 : summary.spans[i].duration_ns - covered_ns;
   }
 
   // Section 3. The launch's word: of several the innermost, which is the one begun last.

@@ -66,7 +66,7 @@ bool SpanSums::Add(const Span& span) {
     int64_t output = std::max<int64_t>(0, span.output_bytes);
     bytes_[slot] = {span.flops, output, output, output};
   }
-  if (!is_open) EnterAverages(slot, end_ns - span.start_ns, 0);
+  if (!is_open) EnterAverages(slot, end_ns - span.start_ns, span.asynchronous, 0);
 
   if (span.asynchronous) {
     nesting_.InsertAsynchronous(span.id, span.start_ns, end_ns);
@@ -98,19 +98,21 @@ bool SpanSums::Close(uint64_t id, int64_t end_ns) {
   if (open_.erase(span) == 0) return true;
   bool is_possible = end_ns >= nesting_.start_ns(span);
   end_ns = std::max(end_ns, nesting_.start_ns(span));
-  EnterAverages(span, end_ns - nesting_.start_ns(span), nesting_.covered_ns(span));
+  EnterAverages(span, end_ns - nesting_.start_ns(span), nesting_.asynchronous(span),
+                nesting_.covered_ns(span));
   nesting_.Close(span, end_ns);
   ended_.push_back(span);
   return is_possible;
 }
 
-void SpanSums::EnterAverages(SpanSlot span, int64_t duration_ns, int64_t covered_ns) {
+void SpanSums::EnterAverages(SpanSlot span, int64_t duration_ns, bool asynchronous,
+                             int64_t covered_ns) {
   if (duration_ns == 0) return;
   SpanState& state = spans_[span];
   state.flags |= kInAverages;
   SpanGroup& group = groups_[state.group];
   group.calls.Add(duration_ns);
-  group.self_cpu_ns += duration_ns - covered_ns;
+  if (!asynchronous) group.self_cpu_ns += duration_ns - covered_ns;
   group.device_total_ns += state.device_total_ns;
   group.self_device_ns += state.self_device_ns;
   group.kernels += state.kernels;
@@ -252,13 +254,17 @@ uint64_t SpanSums::Sequence(SpanSlot span) const {
   return added_ - (static_cast<uint32_t>(added_) - spans_[span].sequence);
 }
 
+int64_t SpanSums::SelfCpu(SpanSlot span, int64_t duration_ns, int64_t covered_ns) const {
+  return nesting_.asynchronous(span) ? 0 : std::max<int64_t>(0, duration_ns - covered_ns);
+}
+
 std::vector<SpanSums::KeptSpan> SpanSums::Kept(int64_t now_ns) const {
   std::vector<KeptSpan> kept;
   kept.reserve(ended_.size() + open_.size());
   for (SpanSlot span : ended_) {
     const int64_t duration_ns = nesting_.end_ns(span) - nesting_.start_ns(span);
     kept.push_back(
-        {span, false, duration_ns, std::max<int64_t>(0, duration_ns - nesting_.covered_ns(span))});
+        {span, false, duration_ns, SelfCpu(span, duration_ns, nesting_.covered_ns(span))});
   }
   for (const OpenSpan& open : Open(now_ns)) {
     kept.push_back({open.span, true, open.duration_ns, open.self_cpu_ns});
@@ -282,7 +288,7 @@ std::vector<SpanSums::OpenSpan> SpanSums::Open(int64_t now_ns) const {
     auto covered = covered_by_open.find(span.span);
     int64_t covered_ns =
         nesting_.covered_ns(span.span) + (covered == covered_by_open.end() ? 0 : covered->second);
-    span.self_cpu_ns = std::max<int64_t>(0, span.duration_ns - covered_ns);
+    span.self_cpu_ns = SelfCpu(span.span, span.duration_ns, covered_ns);
   }
   std::sort(open.begin(), open.end(), [this](const OpenSpan& a, const OpenSpan& b) {
     return Sequence(a.span) < Sequence(b.span);

@@ -159,7 +159,9 @@ class SpanSums final : Nesting::Observer {
 
   SpanSlot Find(uint64_t id) const;
   SpanGroup* GroupOf(SpanSlot span);  // Null for spans that are in no average.
-  void EnterAverages(SpanSlot span, int64_t duration_ns, int64_t covered_ns);
+  void EnterAverages(SpanSlot span, int64_t duration_ns, bool asynchronous, int64_t covered_ns);
+  // An asynchronous span has none: its time is not its thread's, which others on it take up.
+  int64_t SelfCpu(SpanSlot span, int64_t duration_ns, int64_t covered_ns) const;
   void AddOwnWork(SpanSlot span, const DeviceWork& work);
   void AddDeviceTotal(SpanSlot span, int64_t delta_ns);
   void AddNestedBytes(SpanSlot span, int64_t delta);

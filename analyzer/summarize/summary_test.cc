@@ -430,16 +430,27 @@ TEST_F(SummaryTest, OpenSpansOfASourceThatIsGoneEndWhenItWasLastHeardOf) {
   EXPECT_EQ(Operation(summary, "open", 300).cpu_time_total_ns(), 200) << "it came back";
 }
 
-TEST_F(SummaryTest, SpansInsideAsynchronousOnesAreNotTheirs) {
+TEST_F(SummaryTest, AsynchronousSpansHaveNoSelfCpuTime) {
   Summary summary(&strings_);
   Span range = MakeSpan(1, "range", 0, 100);
   range.asynchronous = true;
   summary.AddSpan(range);
   summary.AddSpan(MakeSpan(2, "inside", 10, 20));
-  query::OperationRow row = Operation(summary, "range");
-  EXPECT_EQ(row.self_cpu_time_total_ns(), 100);
-  EXPECT_TRUE(row.asynchronous());
-  EXPECT_FALSE(Operation(summary, "inside").asynchronous());
+  Span open = range;
+  open.id = 3;
+  open.end_ns = kStillOpen;
+  summary.AddSpan(open);
+  for (const bool has_ended : {false, true}) {
+    if (has_ended) summary.CloseSpan(3, 100);
+    const query::OperationRow row = Operation(summary, "range", 100);
+    EXPECT_EQ(row.cpu_time_total_ns(), 200);
+    EXPECT_EQ(row.self_cpu_time_total_ns(), 0);
+    EXPECT_TRUE(row.asynchronous());
+    EXPECT_FALSE(Operation(summary, "inside").asynchronous());
+    for (const query::View view : {query::OPERATIONS, query::SPANS}) {
+      EXPECT_EQ(TableOf(summary, view, 100).self_cpu_time_total_ns(), 10);
+    }
+  }
 }
 
 TEST_F(SummaryTest, CallsAndCopiesHaveTheirRows) {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "analyzer/present/notes.h"
+#include "analyzer/present/units.h"
 #include "analyzer/summarize/recording_extent.h"
 #include "analyzer/wire/event_kind.h"
 
@@ -181,6 +183,12 @@ query::Table TabulateWhole(const WholeRecording& recording, const Summary& summa
                                      /*more_may_come=*/false));
   }
   for (const std::string& note : recording.notes) table.add_notes(note);
+  if (options.view == query::MEMORY && !recording.memory_events.empty()) {
+    table.add_notes(absl::StrCat(
+        Counted(recording.memory_events.size(), "event"),
+        " of a framework's own allocator in no sum: this view is of CUDA's allocations; tpctl "
+        "export keeps them"));
+  }
   AddNotesOfRows(options.top_level, &table);
   const auto summary_of = [&](int64_t pid) -> const Summary* {
     if (is_of_one) return &summary;

@@ -102,6 +102,15 @@ TEST(WholeSummary, TimesAtTheEndsOfTheClockDoNotOverflow) {
   EXPECT_EQ(Outside(recording), 3u);
 }
 
+TEST(WholeSummary, AFrameworksAllocationsAreToldToBeInNoSum) {
+  WholeRecording recording = OneKernel(kNowNs);
+  recording.memory_events.resize(2);
+  const auto notes = [&](query::View view) {
+    return TabulateWhole(recording, Summarize(recording), {.view = view}).notes_size();
+  };
+  EXPECT_EQ(notes(query::MEMORY), notes(query::KERNELS) + 1);
+}
+
 TEST(WholeSummary, AnEmptyRecordingEndsWhereItBegins) {
   WholeRecording recording;
   EXPECT_EQ(EndOf(recording), 0);

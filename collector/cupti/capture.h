@@ -24,6 +24,7 @@
 #include "collector/cupti/clock.h"
 #include "collector/cupti/cupti_client.h"
 #include "collector/cupti/graph_node_log.h"
+#include "collector/cupti/priority.h"
 #include "proto/activity_set.h"
 
 namespace tp::collect {
@@ -32,8 +33,7 @@ namespace tp::collect {
 // End may run on any thread, one at a time; the others are the collector thread's.
 class Capture {
  public:
-  // Whom CUPTI is for when another profiler wants it as well.
-  enum class Priority { kOthers, kUs };
+  using Priority = collect::Priority;
   enum class Begun {
     kYes,
     kLater,  // Somebody else has CUPTI, or there is no CUDA yet: to be tried again.

@@ -20,7 +20,7 @@ void* Open(const CudaOfProcess& cuda, std::string* reason) {
   if (std::string loaded = LoadedCupti(cuda); !loaded.empty()) {
     if (IsTooNew(cuda, loaded)) {
       *reason = "the CUPTI in this process is newer than its driver, which is for CUDA " +
-                std::to_string(cuda.driver_major) + ": " + loaded;
+                std::to_string(cuda.driver_major()) + ": " + loaded;
       return nullptr;
     }
     if (void* library = dlopen(loaded.c_str(), RTLD_NOW | RTLD_NOLOAD)) return library;
@@ -93,7 +93,9 @@ bool LookUpCupti(void* library, CuptiApi* api, std::string* reason) {
 }
 
 bool LoadCupti(CuptiApi* api, std::string* reason) {
-  void* library = Open(DescribeProcess(), reason);
+  const CudaOfProcess cuda = DescribeProcess();
+  api->driver_version = static_cast<uint32_t>(cuda.driver_version);
+  void* library = Open(cuda, reason);
   return library != nullptr && LookUpCupti(library, api, reason);
 }
 

@@ -75,8 +75,9 @@ struct CuptiApi {
   // CUPTI as a tool of NVTX; nullptr where it is none.
   int (*InitializeNvtx)(NvtxGetExportTableFunc_t) = nullptr;
 
-  uint32_t version = 0;  // cuptiGetVersion.
-  std::string path;      // Of the library, as the loader knows it.
+  uint32_t version = 0;         // cuptiGetVersion.
+  std::string path;             // Of the library, as the loader knows it.
+  uint32_t driver_version = 0;  // cuDriverGetVersion; 0: unknown.
 
   bool has_per_subscriber() const { return per_subscriber.ActivityEnable != nullptr; }
 };

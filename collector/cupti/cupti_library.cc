@@ -158,14 +158,14 @@ void AddVariable(const char* name, std::vector<std::string>* values) {
   if (value != nullptr && value[0] == '/') values->emplace_back(value);
 }
 
-int DriverMajor() {
+int DriverVersion() {
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (driver == nullptr) return 0;
   int version = 0;
   auto get = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   if (get == nullptr || get(&version) != 0) version = 0;
   dlclose(driver);
-  return version / 1000;
+  return version;
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ int DriverMajor() {
 CudaOfProcess DescribeProcess() {
   CudaOfProcess cuda;
   dl_iterate_phdr(AddPath, &cuda.loaded);
-  cuda.driver_major = DriverMajor();
+  cuda.driver_version = DriverVersion();
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) AddVariable(name, &cuda.homes);
   for (const char* name : {"CONDA_PREFIX", "VIRTUAL_ENV"}) AddVariable(name, &cuda.prefixes);
   cuda.usual = {"/usr/local", "/opt"};
@@ -191,7 +191,7 @@ bool IsTooNew(const CudaOfProcess& cuda, std::string_view cupti) {
   // A toolkit's file is also called by its year: "libcupti.so.2025.3.1".
   constexpr int kFirstYear = 1000;
   const int major = MajorOf(FileOf(cupti));
-  return cuda.driver_major > 0 && major > cuda.driver_major && major < kFirstYear;
+  return cuda.driver_major() > 0 && major > cuda.driver_major() && major < kFirstYear;
 }
 
 std::vector<int> FittingVersions(const CudaOfProcess& cuda) {
@@ -199,7 +199,7 @@ std::vector<int> FittingVersions(const CudaOfProcess& cuda) {
   for (const std::string& path : cuda.loaded) {
     if (runtime == 0 && FileOf(path).starts_with("libcudart.so")) runtime = MajorOf(FileOf(path));
   }
-  const int newest = cuda.driver_major > 0 ? cuda.driver_major : kNewestKnownMajor;
+  const int newest = cuda.driver_major() > 0 ? cuda.driver_major() : kNewestKnownMajor;
   std::vector<int> versions;
   if (runtime >= kOldestMajor) versions.push_back(runtime);
   for (int major = newest; major >= kOldestMajor; --major) {

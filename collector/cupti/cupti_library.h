@@ -19,8 +19,10 @@
 namespace tp::collect {
 
 struct CudaOfProcess {
-  std::vector<std::string> loaded;    // Paths of the libraries, in the loader's order.
-  int driver_major = 0;               // Of the newest CUDA that the driver serves; 0: unknown.
+  std::vector<std::string> loaded;  // Paths of the libraries, in the loader's order.
+  int driver_version = 0;           // cuDriverGetVersion; 0: unknown.
+  // Of the newest CUDA that the driver serves.
+  int driver_major() const { return driver_version / 1000; }
   std::vector<std::string> homes;     // Of toolkits, as variables name them.
   std::vector<std::string> prefixes;  // Of conda and virtual environments.
   std::vector<std::string> usual;     // Where toolkits are usually: /usr/local.

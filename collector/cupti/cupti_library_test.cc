@@ -61,7 +61,7 @@ TEST_F(CuptiLibraryTest, OneThatIsLoadedIsFoundWhateverItsVersion) {
 }
 
 TEST_F(CuptiLibraryTest, TheRuntimesVersionComesFirstThenTheDriversAndOlderOnes) {
-  cuda_.driver_major = 13;
+  cuda_.driver_version = 13020;
   EXPECT_EQ(FittingVersions(cuda_), (std::vector<int>{13, 12, 11}));
   Load("/usr/local/cuda-12.4/lib64/libcudart.so.12");
   EXPECT_EQ(FittingVersions(cuda_), (std::vector<int>{12, 13, 11}));
@@ -70,19 +70,19 @@ TEST_F(CuptiLibraryTest, TheRuntimesVersionComesFirstThenTheDriversAndOlderOnes)
 TEST_F(CuptiLibraryTest, OneThatIsNewerThanTheDriverIsNotTried) {
   Make("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.13");
   Make("/usr/local/cuda-12.2/extras/CUPTI/lib64/libcupti.so.12");
-  cuda_.driver_major = 12;
+  cuda_.driver_version = 12020;
   EXPECT_EQ(FittingVersions(cuda_), (std::vector<int>{12, 11}));
   EXPECT_EQ(Files(),
             std::vector<std::string>{"/usr/local/cuda-12.2/extras/CUPTI/lib64/libcupti.so.12"});
 }
 
 TEST_F(CuptiLibraryTest, OneThatIsLoadedAndTooNewForTheDriverIsRecognized) {
-  cuda_.driver_major = 12;
+  cuda_.driver_version = 12020;
   EXPECT_TRUE(IsTooNew(cuda_, "/venv/nvidia/cu13/lib/libcupti.so.13"));
   EXPECT_FALSE(IsTooNew(cuda_, "/venv/nvidia/cuda_cupti/lib/libcupti.so.12"));
   EXPECT_FALSE(IsTooNew(cuda_, "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.2024.1.0"));
   EXPECT_FALSE(IsTooNew(cuda_, "/usr/lib/libcupti.so"));
-  cuda_.driver_major = 0;
+  cuda_.driver_version = 0;
   EXPECT_FALSE(IsTooNew(cuda_, "/venv/nvidia/cu13/lib/libcupti.so.13")) << "nobody knows";
 }
 
@@ -134,7 +134,7 @@ TEST_F(CuptiLibraryTest, AnEnvironmentsWheelsAreFoundByItsVariable) {
 }
 
 TEST_F(CuptiLibraryTest, AFittingOneFarAwayComesBeforeANearOneThatDoesNotFit) {
-  cuda_.driver_major = 13;
+  cuda_.driver_version = 13020;
   Make("/usr/local/cuda-12/extras/CUPTI/lib64/libcupti.so.12");
   Make("/app/libcupti.so.13");
   Load("/app/libcudart.so.12");
@@ -144,7 +144,7 @@ TEST_F(CuptiLibraryTest, AFittingOneFarAwayComesBeforeANearOneThatDoesNotFit) {
 }
 
 TEST_F(CuptiLibraryTest, TheLoaderIsAskedAfterWhatIsNearAndBeforeTheUsualPlaces) {
-  cuda_.driver_major = 12;
+  cuda_.driver_version = 12020;
   Make("/usr/local/cuda/lib64/libcupti.so.12");
   Make("/app/libcupti.so.12");
   Load("/app/libcudart.so.12");
@@ -158,7 +158,7 @@ TEST_F(CuptiLibraryTest, TheLoaderIsAskedAfterWhatIsNearAndBeforeTheUsualPlaces)
 }
 
 TEST_F(CuptiLibraryTest, TheNewestOf11AndTheNewestToolkitComeFirst) {
-  cuda_.driver_major = 11;
+  cuda_.driver_version = 11020;
   Make("/usr/local/cuda-11.2/extras/CUPTI/lib64/libcupti.so.11.2");
   Make("/usr/local/cuda-11.8/extras/CUPTI/lib64/libcupti.so.11.8");
   Make("/usr/local/cuda-12.8/extras/CUPTI/lib64/libcupti.so.12");
@@ -168,7 +168,7 @@ TEST_F(CuptiLibraryTest, TheNewestOf11AndTheNewestToolkitComeFirst) {
 }
 
 TEST_F(CuptiLibraryTest, EachFolderIsLookedInOnceForTheReason) {
-  cuda_.driver_major = 13;
+  cuda_.driver_version = 13020;
   cuda_.homes = {root_ + "/usr/local/cuda"};
   EXPECT_TRUE(Files().empty());
   EXPECT_EQ(looked_in_.front(), root_ + "/usr/local/cuda/extras/CUPTI/lib64");

@@ -150,7 +150,7 @@ bool DaemonLink::Connect() {
   static_assert(sizeof(address.sun_path) == kSocketPathBytes);
   if (!path_.empty() && path_.size() < sizeof(address.sun_path)) {
     memcpy(address.sun_path, path_.c_str(), path_.size());
-  } else if (!DaemonSocketPath(address.sun_path)) {
+  } else if (!FindDaemonSocket(address.sun_path)) {
     refusal_ = "TP_SOCKET is longer than a socket's path may be";
     return false;
   }

@@ -134,6 +134,7 @@ uint64_t RegisterSchema(const Domain* domain, const nvtx::SchemaAttributes* attr
   }
   const uint64_t packed = has(nvtx::kSchemaHasAlignment) ? attributes->pack_alignment : 0;
   const size_t count = std::min(attributes->entry_count, kMostEntries);
+  CountNvtxRegistrationsLeftOut(attributes->entry_count - count);
   Place place;
   for (size_t i = 0; i < count; ++i) {
     const nvtx::SchemaEntry& entry = attributes->entries[i];
@@ -181,6 +182,7 @@ uint64_t RegisterEnumeration(const Domain* domain, const nvtx::EnumAttributes* a
   PayloadLayout layout;
   layout.bytes = bytes;
   const size_t count = std::min(attributes->entry_count, kMostEnumerators);
+  CountNvtxRegistrationsLeftOut(attributes->entry_count - count);
   for (size_t i = 0; i < count; ++i) {
     const nvtx::Enumerator& entry = attributes->entries[i];
     if (entry.name == nullptr) continue;

@@ -231,6 +231,26 @@ TEST(NvtxRegistry, CategoriesAreADomainsOwnAndTheLatestNameCounts) {
   EXPECT_FALSE(CategoryName(domain, 4, &name));
 }
 
+TEST(NvtxRegistry, EntriesBeyondTheirLimitAreLeftOutAndCounted) {
+  const Domain* domain = RegisterDomain("long");
+  const uint64_t before = NvtxRegistrationsLeftOut();
+  const std::vector<nvtx::SchemaEntry> entries(kMostEntries + 3, Entry(nvtx::kInt, "value"));
+  const nvtx::SchemaAttributes schema = Schema(entries, kFirst + 1);
+  EXPECT_EQ(RegisterSchema(domain, &schema), kFirst + 1);
+  EXPECT_EQ(NvtxRegistrationsLeftOut(), before + 3);
+  const std::vector<nvtx::Enumerator> enumerators(kMostEnumerators + 4, {"Sum", 0, 0});
+  const nvtx::EnumAttributes enumeration = {
+      nvtx::kEnumHasEntries | nvtx::kEnumHasEntryCount | nvtx::kEnumHasBytes | nvtx::kEnumHasNumber,
+      nullptr,
+      enumerators.data(),
+      enumerators.size(),
+      sizeof(int),
+      kFirst + 2,
+      nullptr};
+  EXPECT_EQ(RegisterEnumeration(domain, &enumeration), kFirst + 2);
+  EXPECT_EQ(NvtxRegistrationsLeftOut(), before + 7);
+}
+
 TEST(NvtxRegistry, IsBoundedAndCountsWhatIsBeyond) {
   const Domain* domain = RegisterDomain("many");
   const uint64_t before = NvtxRegistrationsLeftOut();

@@ -77,8 +77,10 @@ uint64_t NumberOf(EntryType type, std::string_view bytes);
 bool ReadPayload(const Domain* domain, uint64_t layout, std::string_view payload,
                  std::vector<PayloadValue>* values);
 
-// Categories and layouts for which there was no room.
+// Categories, layouts, and entries of these, for which there was no room.
 uint64_t NvtxRegistrationsLeftOut();
+// As many more.
+void CountNvtxRegistrationsLeftOut(uint64_t count);
 size_t NvtxRegistryBytes();
 
 // In the child of a fork: the lock may be held by a thread that does not exist there.

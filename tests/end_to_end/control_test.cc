@@ -121,6 +121,7 @@ TEST_F(Control, ADormantProcessIsKnownAndNothingOfCuptiIsThere) {
   EXPECT_TRUE(HasCupti(program_->pid()));
   EXPECT_EQ(State(), "capturing");
   EXPECT_NE(sandbox_.ProcessOf(program_->pid())["cupti_version"], 0);
+  EXPECT_GE(sandbox_.ProcessOf(program_->pid())["driver_version"], 11000);
   Quit();
 }
 

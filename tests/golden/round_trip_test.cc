@@ -2,6 +2,7 @@
 // every golden recording and every real recording of others, in both flavours.
 #include <unistd.h>
 
+#include <bit>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,6 +21,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What spans carry beside their members, a line each.
+std::string ValuesOf(const WholeRecording& recording) {
+  std::string lines;
+  for (const SpanValue& value : recording.span_values) {
+    absl::StrAppend(&lines, value.span, " ", std::string(recording.strings->Text(value.name)), " ");
+    switch (value.type) {
+      case ValueType::kReal:
+        absl::StrAppend(&lines, "real ", std::bit_cast<double>(value.bits), "\n");
+        break;
+      case ValueType::kText:
+        absl::StrAppend(&lines, "text ", std::string(recording.strings->Text(value.bits)), "\n");
+        break;
+      default:
+        absl::StrAppend(&lines, static_cast<int64_t>(value.bits), "\n");
+    }
+  }
+  return lines;
+}
+
 void CheckRoundTrip(const WholeRecording& recording, bool torch_compat) {
   const std::string path = absl::StrCat(testing::TempDir(), "/round_trip_", getpid(), ".json.gz");
   auto file = OutputFile::Create(path);
@@ -36,7 +56,8 @@ void CheckRoundTrip(const WholeRecording& recording, bool torch_compat) {
   EXPECT_EQ(FirstDifference(AllTables(*back, with_processes), AllTables(recording, with_processes)),
             "");
   EXPECT_EQ(back->memory_events.size(), recording.memory_events.size());
-  EXPECT_EQ(back->rank, torch_compat ? recording.rank : -1);
+  EXPECT_EQ(back->rank, recording.rank);
+  EXPECT_EQ(ValuesOf(*back), ValuesOf(recording));
 }
 
 void CheckRoundTrips(const WholeRecording& recording) {
@@ -75,7 +96,21 @@ TEST(OwnKinds, ComeBackTheSame) {
   add(ActivityKind::kSynchronization, "context synchronize", 5)->has_stream = false;
   add(ActivityKind::kCompilation, "PTX to binary", 0);
   add(ActivityKind::kOverhead, "buffer flush", 0);
-  ASSERT_NE(AllTables(recording, true).find("context synchronize"), std::string::npos);
+  const auto text = [&](std::string_view name) { return recording.strings->Intern(name); };
+  recording.rank = 3;
+  recording.spans.push_back({.id = 0, .start_ns = 1000, .end_ns = 1900, .name = text("reduce")});
+  recording.span_values = {
+      {0, text("root"), ValueType::kSigned, static_cast<uint64_t>(int64_t{-3})},
+      {0, text("bytes"), ValueType::kUnsigned, 4096},
+      {0, text("whole"), ValueType::kReal, std::bit_cast<uint64_t>(3.0)},
+      {0, text("ratio"), ValueType::kReal, std::bit_cast<uint64_t>(0.1)},
+      {0, text("by \"name\""), ValueType::kText, text("Sum \n")},
+  };
+  recording.counters = {{1000, 0, text("loss"), 0.25}, {1500, 0, text("loss"), -3}};
+  const std::string tables = AllTables(recording, true);
+  for (const char* shown : {"context synchronize", "loss"}) {
+    ASSERT_NE(tables.find(shown), std::string::npos) << shown;
+  }
   CheckRoundTrips(recording);
 }
 

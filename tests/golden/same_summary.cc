@@ -23,7 +23,8 @@ std::string AllTables(const WholeRecording& recording, bool with_processes) {
     absl::StrAppend(&text, *FormatTable(table, with_flops), "\n", *FormatJson(table, {}));
   };
   for (query::View view :
-       {query::OPERATIONS, query::KERNELS, query::COPIES, query::API, query::STREAMS}) {
+       {query::OPERATIONS, query::KERNELS, query::COPIES, query::API, query::STREAMS,
+        query::COUNTERS}) {
     add({.view = view});
   }
   add({.view = query::OPERATIONS, .group_by_shape = true});

@@ -18,6 +18,10 @@ using Action = std::function<int(std::ostream& out, std::ostream& errors)>;
 CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description,
                      const std::string& examples);
 
+// An option whose value is a file's name: an empty one is a mistake, not no file.
+CLI::Option* AddFileOption(CLI::App* app, const std::string& names, std::string* file,
+                           const std::string& description);
+
 // `tpctl attach` and `tpctl detach`.
 void AddAttachCommands(CLI::App* app, Action* action);
 // `tpctl start` and `tpctl stop`.

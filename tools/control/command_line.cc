@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -90,6 +91,8 @@ std::string Complaint(const CLI::ParseError& error, const std::vector<const CLI:
   return absl::StrCat("'", word, "' is no command; there are ", names, DidYouMean(word, words));
 }
 
+int Execute(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors);
+
 }  // namespace
 
 CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& description,
@@ -102,7 +105,29 @@ CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& 
   return command;
 }
 
+CLI::Option* AddFileOption(CLI::App* app, const std::string& names, std::string* file,
+                           const std::string& description) {
+  return app->add_option(names, *file, description)
+      ->check(CLI::Validator(
+          [](const std::string& name) {
+            return name.empty() ? std::string("a file's name is missing") : std::string();
+          },
+          ""))
+      ->type_name("FILE");
+}
+
 int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors) {
+  const int status = Execute(std::move(arguments), out, errors);
+  // A full disk may be told only now.
+  out.flush();
+  if (!out.fail()) return status;
+  errors << "tpctl: cannot write to standard output: is the disk full?\n";
+  return status == kDone ? kWorkFailed : status;
+}
+
+namespace {
+
+int Execute(std::vector<std::string> arguments, std::ostream& out, std::ostream& errors) {
   CLI::App app("Shows where a CUDA program's device time goes, and which operation asked for it.",
                "tpctl");
   app.set_help_flag("-h,--help", "This text");
@@ -153,4 +178,5 @@ int RunCommandLine(std::vector<std::string> arguments, std::ostream& out, std::o
   return action(out, errors);
 }
 
+}  // namespace
 }  // namespace tp

@@ -31,9 +31,14 @@ int Start(std::ostream& out, std::ostream& errors) {
 }
 
 int Stop(std::ostream& out, std::ostream& errors) {
-  const absl::Status stopped = StopDaemon();
+  bool stays_activated;
+  const absl::Status stopped = StopDaemon(&stays_activated);
   if (!stopped.ok()) return Fail(stopped, errors);
   out << "The daemon is stopped\n";
+  if (stays_activated) {
+    errors << "tpctl: the next program or command that needs it starts it again; `systemctl stop "
+              "tpd.socket` (with --user for your own) ends that\n";
+  }
   return kDone;
 }
 
@@ -52,7 +57,8 @@ int PrintStatus(Format format, std::ostream& out, std::ostream& errors) {
                                      {"bytes", daemon->bytes()},
                                      {"connections", daemon->connections()},
                                      {"rejected_connections", daemon->rejected_connections()},
-                                     {"memory_bytes", daemon->memory_bytes()}};
+                                     {"memory_bytes", daemon->memory_bytes()},
+                                     {"activated", daemon->activated()}};
       out << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
       break;
     }

@@ -136,12 +136,17 @@ absl::StatusOr<RunningDaemon> EnsureDaemon() {
                    why.empty() ? "" : ": ", why, "; run `tpd --foreground` to see why"));
 }
 
-absl::Status StopDaemon() {
+absl::Status StopDaemon(bool* stays_activated) {
+  *stays_activated = false;
   const absl::StatusOr<std::string> path = SocketPath();
   if (!path.ok()) return path.status();
   absl::StatusOr<QueryClient> client = QueryClient::Connect();
   absl::Status stopping = client.status();
-  if (client.ok()) stopping = client->Stop();
+  if (client.ok()) {
+    const absl::StatusOr<query::Daemon> daemon = client->AskDaemon();
+    *stays_activated = daemon.ok() && daemon->activated();
+    stopping = client->Stop();
+  }
   if (IsAbsent(stopping)) {
     const absl::StatusOr<pid_t> holder = LockHolder(*path);
     if (holder.ok()) {
@@ -160,7 +165,9 @@ absl::Status StopDaemon() {
   const Clock::time_point end = Clock::now() + kStopDeadline;
   absl::StatusOr<pid_t> holder = LockHolder(*path);
   while (stopping.ok() && Clock::now() < end) {
-    if (absl::IsNotFound(holder.status()) && absl::IsUnavailable(QueryClient::Connect().status())) {
+    // Where a service manager listens, to ask whether somebody does would start the next one.
+    if (absl::IsNotFound(holder.status()) &&
+        (*stays_activated || absl::IsUnavailable(QueryClient::Connect().status()))) {
       return absl::OkStatus();
     }
     std::this_thread::sleep_for(kBetweenTries);

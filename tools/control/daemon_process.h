@@ -18,8 +18,9 @@ struct RunningDaemon {
 absl::StatusOr<RunningDaemon> EnsureDaemon();
 
 // Asks the daemon to end and waits until it is gone. One whose socket was removed is found by its
-// lock. DeadlineExceeded names one that does not end.
-absl::Status StopDaemon();
+// lock. DeadlineExceeded names one that does not end. `stays_activated`: a service manager listens
+// in its place, and starts another when somebody connects.
+absl::Status StopDaemon(bool* stays_activated);
 
 }  // namespace tp
 

@@ -55,8 +55,7 @@ void ExamineDaemon(int64_t pid, const ExaminedProcess* process, Findings* findin
   }
   const absl::StatusOr<query::Daemon> daemon = client->AskDaemon();
   if (!daemon.ok()) {
-    findings->push_back({Level::kProblem, "daemon", std::string(daemon.status().message()),
-                         "tpctl daemon stop, and start it again"});
+    findings->push_back({Level::kProblem, "daemon", std::string(daemon.status().message()), ""});
     return;
   }
   findings->push_back({Level::kFine, "daemon",

@@ -118,7 +118,7 @@ void AddExportCommand(CLI::App* app, Action* action) {
       "    flamegraph.pl > cuda.svg\n"
       "  tpctl export --pid 4242 --format stacks -o stacks.txt                   of a process with "
       "TP_STACKS\n");
-  command->add_option("--input", arguments->input, "The trace file to read")->type_name("FILE");
+  AddFileOption(command, "--input", &arguments->input, "The trace file to read");
   command
       ->add_option(
           "--pid", arguments->pid,
@@ -150,11 +150,9 @@ void AddExportCommand(CLI::App* app, Action* action) {
                    absl::StrCat("What stacks are measured in (default: ", StackMetrics().front(),
                                 "); `cuda` and `device` mean the same"))
       ->type_name(absl::StrJoin(StackMetrics(), "|"));
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "The file to write, compressed if its name ends with .gz; -: standard output")
-      ->required()
-      ->type_name("FILE");
+  AddFileOption(command, "-o,--output", &arguments->output,
+                "The file to write, compressed if its name ends with .gz; -: standard output")
+      ->required();
   command->callback([=] {
     *action = [arguments](std::ostream& out, std::ostream& errors) {
       out.flush();

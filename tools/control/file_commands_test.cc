@@ -71,10 +71,11 @@ class FileCommands : public ::testing::Test {
     return files;
   }
 
-  pid_t Start(std::vector<std::string> arguments) const {
+  pid_t Start(std::vector<std::string> arguments, std::string out = "") const {
     const pid_t child = fork();
     if (child != 0) return child;
-    dup2(open(Path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    if (out.empty()) out = Path("out");
+    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     dup2(open(Path("errors").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     Become(std::move(arguments));
   }
@@ -269,6 +270,39 @@ TEST_F(FileCommands, ATerminalSeesHowFarItIs) {
   EXPECT_EQ(Wait(child).status, kDone);
   EXPECT_THAT(shown, AllOf(StartsWith("\rwriting: "), HasSubstr("\rwriting: 100%")));
   EXPECT_TRUE(shown.ends_with("\r\x1b[K")) << shown;
+}
+
+TEST_F(FileCommands, AFullDiskBehindStandardOutputIsAnError) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"},
+        {"--version"},
+        {"table", "--help"},
+        {"table", "--input", trace_},
+        {"table", "--input", trace_, "--format", "json"},
+        {"top", "--once", "--input", trace_},
+        {"completion", "bash"},
+        {"doctor"}}) {
+    const Outcome outcome = Wait(Start(arguments, "/dev/full"));
+    EXPECT_EQ(outcome.status, kWorkFailed) << ::testing::PrintToString(arguments);
+    EXPECT_THAT(outcome.errors, HasSubstr("tpctl: cannot write to standard output"));
+  }
+}
+
+TEST_F(FileCommands, ATraceThatIsDamagedOrNoneIsNamed) {
+  const std::string lines = Write("lines.json", "{\"a\": 1}\n{\"a\": 2}\n");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"table", "--input", lines},
+        {"merge", lines, lines, "-o", Path("new.json")}}) {
+    const Outcome outcome = Tpctl(arguments);
+    EXPECT_EQ(outcome.status, kBadInput);
+    EXPECT_THAT(outcome.errors,
+                AllOf(HasSubstr("lines.json is no trace"), HasSubstr("JSON Lines")));
+  }
+  const std::string cut = Path("cut.json.gz");
+  fs::copy(LargeTrace(), cut);
+  fs::resize_file(cut, fs::file_size(cut) / 2);
+  EXPECT_THAT(Tpctl({"table", "--input", cut}).errors,
+              HasSubstr("cut.json.gz: the gzipped data end in the middle"));
 }
 
 }  // namespace

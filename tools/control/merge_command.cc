@@ -18,6 +18,9 @@ struct MergeArguments {
 };
 
 int Merge(const MergeArguments& arguments, std::ostream& errors) {
+  for (const std::string& input : arguments.inputs) {
+    if (input.empty()) return Fail(absl::InvalidArgumentError("a file's name is missing"), errors);
+  }
   std::vector<std::string> notes;
   const absl::Status status =
       WriteFile(arguments.output, errors, [&](OutputFile* out, const Progress& progress) {
@@ -45,11 +48,9 @@ void AddMergeCommand(CLI::App* app, Action* action) {
   command->add_option("FILE", arguments->inputs, "The traces, .json or .json.gz")
       ->required()
       ->type_name("");
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "The file to write, compressed if its name ends with .gz; -: standard output")
-      ->required()
-      ->type_name("FILE");
+  AddFileOption(command, "-o,--output", &arguments->output,
+                "The file to write, compressed if its name ends with .gz; -: standard output")
+      ->required();
   command->callback([=] {
     *action = [arguments](std::ostream& out, std::ostream& errors) {
       out.flush();

@@ -51,7 +51,6 @@ absl::Status PrintTable(const query::Table& table, const TextOptions& options, F
   out << *text;
   if (!text->empty() && text->back() != '\n') out << '\n';
   out.flush();
-  if (!out) return absl::DataLossError("cannot write the table to stdout: is the disk full?");
   if (format != Format::kJson) {
     for (const std::string& notice : Notices(table)) errors << notice << "\n";
   }

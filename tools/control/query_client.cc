@@ -101,7 +101,7 @@ ssize_t SendWith(int socket, std::string_view bytes, int descriptor) {
 
 absl::StatusOr<std::string> SocketPath() {
   char path[kSocketPathBytes];
-  if (!DaemonSocketPath(path)) {
+  if (!FindDaemonSocket(path)) {
     return absl::InvalidArgumentError(
         absl::StrFormat("the socket's path in TP_SOCKET or XDG_RUNTIME_DIR is longer than the %d "
                         "bytes that a socket may have: set TP_SOCKET to a shorter one",

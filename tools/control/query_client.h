@@ -23,7 +23,7 @@ class QueryClient {
  public:
   static constexpr std::chrono::milliseconds kDeadline{5000};
 
-  // Connects to DaemonSocketPath(). `deadline` is that of each step: connecting, and each question
+  // Connects to FindDaemonSocket(). `deadline` is that of each step: connecting, and each question
   // with its answer.
   static absl::StatusOr<QueryClient> Connect(std::chrono::milliseconds deadline = kDeadline);
 
@@ -57,7 +57,7 @@ class QueryClient {
   std::chrono::milliseconds deadline_;
 };
 
-// DaemonSocketPath() as a string; InvalidArgument when it does not fit into a socket's address.
+// FindDaemonSocket() as a string; InvalidArgument when it does not fit into a socket's address.
 absl::StatusOr<std::string> SocketPath();
 
 }  // namespace tp

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analyzer/present/table.h"
+#include "tools/control/command.h"
 #include "tools/control/screen_columns.h"
 
 namespace tp {
@@ -68,10 +69,9 @@ void AddTableOptions(CLI::App* app, bool with_spans, TableArguments* arguments) 
          },
          "Only this process (default: all)")
       ->type_name("PID");
-  app->add_option("--input", arguments->input,
-                  "A file instead of traced processes: PyTorch profiler (.json, .json.gz), Nsight "
-                  "Systems (.sqlite, .sqlite.gz)")
-      ->type_name("FILE");
+  AddFileOption(app, "--input", &arguments->input,
+                "A file instead of traced processes: PyTorch profiler (.json, .json.gz), Nsight "
+                "Systems (.sqlite, .sqlite.gz)");
 
   std::vector<query::View> views = {query::OPERATIONS, query::KERNELS,   query::COPIES,
                                     query::API,        query::PROCESSES, query::STREAMS};

@@ -73,15 +73,11 @@ ScreenState StateOf(const TopArguments& arguments) {
   return state;
 }
 
-int PrintOnce(ScreenState* state, std::ostream& out, std::ostream& errors) {
+int PrintOnce(ScreenState* state, std::ostream& out) {
   const Size size = ScreenSize(out);
   const bool all = state->row_limit.has_value();
   for (const Line& line : RenderScreen(state, size.width, all ? 0 : size.height)) {
     out << LineText(line) << "\n";
-  }
-  out.flush();
-  if (!out) {
-    return Fail(absl::DataLossError("cannot write to stdout: is the disk full?"), errors);
   }
   return kDone;
 }
@@ -128,7 +124,7 @@ int Top(const TopArguments& arguments, std::ostream& out, std::ostream& errors) 
   TakeSnapshot(std::move(*snapshot), &state);
   const absl::Status arranged = Arrange(&state);
   if (!arranged.ok()) return Fail(arranged, errors);
-  if (arguments.once) return PrintOnce(&state, out, errors);
+  if (arguments.once) return PrintOnce(&state, out);
 
   const absl::StatusOr<int> ended = ShowScreen(std::move(state), arguments.interval);
   if (!ended.ok()) return Fail(ended.status(), errors);

@@ -1,5 +1,7 @@
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +87,44 @@ TEST(ExamineProcess, AZombieIsOne) {
   EXPECT_NE(Of(process->findings, "process")->text.find("zombie"), std::string::npos);
 }
 
+TEST(ExamineProcess, OneThatMayNotBeReadIsAnErrorThatSaysSo) {
+  const Child child;
+  ExamineSleep(child.pid());
+  const pid_t examiner = fork();
+  if (examiner == 0) {
+    // Another user, without root's capabilities.
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(3);
+    if (getuid() != 65534) _exit(2);
+    const absl::Status status = ExamineProcess(child.pid(), "/socket").status();
+    _exit(absl::IsPermissionDenied(status) ? 0 : 1);
+  }
+  int end = -1;
+  ASSERT_EQ(waitpid(examiner, &end, 0), examiner);
+  if (end != 0 && WEXITSTATUS(end) >= 2) GTEST_SKIP() << "cannot become another user";
+  EXPECT_EQ(end, 0);
+}
+
+// Root without the capability.
+TEST(ExamineProcess, RootMayBeRefusedToo) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root";
+  const Child child;
+  ExamineSleep(child.pid());
+  ASSERT_EQ(kill(child.pid(), 0), 0);
+  const pid_t examiner = fork();
+  if (examiner == 0) {
+    __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct none[2] = {};
+    if (syscall(SYS_capset, &header, none) != 0) _exit(2);
+    const absl::Status status = ExamineProcess(1, "/socket").status();
+    if (status.ok()) _exit(2);  // It has no more capabilities than this.
+    _exit(absl::IsPermissionDenied(status) ? 0 : 1);
+  }
+  int end = -1;
+  ASSERT_EQ(waitpid(examiner, &end, 0), examiner);
+  if (end != 0 && WEXITSTATUS(end) == 2) GTEST_SKIP() << "nothing is refused here";
+  EXPECT_EQ(end, 0);
+}
+
 TEST(ExamineProcess, OneThatDoesNotRunIsAnError) {
   pid_t gone;
   {
@@ -121,6 +161,7 @@ TEST(ExamineMachine, NamesWhatStandsInTheWay) {
   setenv("CUDA_INJECTION64_PATH", "/other/tool.so", 1);
   setenv("TP_COLLECT", "off", 1);
   setenv("TP_CUPTI", "/nowhere/libcupti.so", 1);
+  setenv("TP_STACKS", "many", 1);
   const Findings findings = ExamineMachine("", "not found in /here");
   EXPECT_EQ(Of(findings, "CUPTI")->level, Level::kProblem);
   EXPECT_NE(Of(findings, "CUPTI")->text.find("/nowhere/libcupti.so"), std::string::npos);
@@ -129,6 +170,8 @@ TEST(ExamineMachine, NamesWhatStandsInTheWay) {
   EXPECT_EQ(Of(findings, "CUDA_INJECTION64_PATH")->level, Level::kNote);
   EXPECT_EQ(Of(findings, "TP_COLLECT")->level, Level::kProblem);
   ASSERT_NE(Of(findings, "CUDA driver"), nullptr);
+  ASSERT_NE(Of(findings, "settings"), nullptr);
+  EXPECT_NE(Of(findings, "settings")->text.find("TP_STACKS is \"many\""), std::string::npos);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "collector/cupti/cupti_library.h"
+#include "collector/settings.h"
 
 namespace tp {
 namespace {
@@ -154,6 +155,9 @@ Findings ExamineMachine(const std::string& collector, const std::string& why_no_
   if (variable("TP_COLLECT") == "off") {
     findings.push_back(
         {Level::kProblem, "TP_COLLECT", "is off: programs are left alone", "unset TP_COLLECT"});
+  }
+  for (const std::string& note : collect::ReadSettings().notes) {
+    findings.push_back({Level::kNote, "settings", note, ""});
   }
   return findings;
 }

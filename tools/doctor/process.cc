@@ -1,7 +1,9 @@
 #include "tools/doctor/process.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <map>
 #include <set>
@@ -139,6 +141,12 @@ void ExamineCuda(const std::set<std::string>& files, ExaminedProcess* process) {
                       "TP_PRIORITY=us takes CUPTI from it, for programs started with that"});
 }
 
+absl::Status NotOurs(const std::string& process) {
+  return absl::PermissionDeniedError(absl::StrCat(
+      process, " is not to be looked at: it is another user's, or has more rights than you; ",
+      geteuid() != 0 ? "root may" : "as root you lack CAP_SYS_PTRACE here (a container)"));
+}
+
 }  // namespace
 
 absl::StatusOr<ExaminedProcess> ExamineProcess(pid_t pid, const std::string& socket) {
@@ -147,6 +155,10 @@ absl::StatusOr<ExaminedProcess> ExamineProcess(pid_t pid, const std::string& soc
   const auto state = status.find("State");
   // A thread's number has a folder as well.
   if (state == status.end() || status.at("Tgid") != absl::StrCat(pid)) {
+    // The system may hide what is another user's (hidepid).
+    if (state == status.end() && kill(pid, 0) != 0 && errno == EPERM) {
+      return NotOurs(absl::StrCat(pid));
+    }
     return absl::NotFoundError(absl::StrCat("no process ", pid, " runs"));
   }
   ExaminedProcess process;
@@ -160,13 +172,11 @@ absl::StatusOr<ExaminedProcess> ExamineProcess(pid_t pid, const std::string& soc
          "has ended, and its parent has not asked for its end yet (a zombie)", ""});
     return process;
   }
+  errno = 0;
   std::ifstream maps(folder + "/maps");
   if (maps.peek() == std::ifstream::traits_type::eof()) {
-    if (geteuid() != 0) {
-      return absl::PermissionDeniedError(
-          absl::StrCat(pid, " (", process.command,
-                       ") is not to be looked at: it is another user's, or has more "
-                       "rights than you; root may"));
+    if (errno == EACCES || errno == EPERM) {
+      return NotOurs(absl::StrCat(pid, " (", process.command, ")"));
     }
     process.findings.push_back(
         {Level::kProblem, "process", "is a thread of the kernel, not a program", ""});
