@@ -50,11 +50,20 @@ constexpr int64_t kLastDeadlineNs = 2 * kSecond;
 // and after it, for the log.
 constexpr int64_t kLastWordsNs = 200 * kMillisecond;
 constexpr int64_t kLastLineNs = 50 * kMillisecond;
+// For CUPTI to let us go, when we leave.
+constexpr int64_t kFinalizeNs = kSecond;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int kFirstClockTries = 50;
 constexpr int kClockTries = 10;
 
+ProcessCupti& TheCupti() {
+  static auto* cupti = new ProcessCupti;
+  return *cupti;
+}
+
 }  // namespace
+
+std::atomic<uint32_t> Collector::awake_{0};
 
 MemoryLimits DivideMemory(size_t limit_bytes, bool with_stacks) {
   size_t part = limit_bytes / 32;
@@ -72,6 +81,7 @@ MemoryLimits DivideMemory(size_t limit_bytes, bool with_stacks) {
 Collector::Collector(Options options)
     : options_(std::move(options)),
       limits_(DivideMemory(options_.memory_bytes, options_.with_stacks)),
+      cupti_(TheCupti().api),
       strings_(limits_.strings),
       descriptions_(limits_.descriptions),
       thread_names_(&descriptions_),
@@ -91,7 +101,12 @@ Collector::Collector(Options options)
 bool Collector::Start() {
   // The ranges that there were since we were loaded are in the threads' buffers.
   if (!options_.dormant) BeginCapturedTime(options_.loaded_ns);
-  if (options_.dormant) {
+  if (options_.attach.has_value()) {
+    nvtx_modules_.Listen();
+    BeginCapture(/*anyway=*/false);
+    // Then the first thing that the daemon is told is what came of it.
+    TakeOrder(*std::exchange(options_.attach, AttachOrder()));
+  } else if (options_.dormant) {
     reason_ = "waits for `tpctl start`";
   } else if (options_.unannounced) {
     // Whoever is announced has the time to come first.
@@ -137,6 +152,15 @@ void Collector::Finish(int64_t deadline_ns) {
   pthread_mutex_unlock(&finished_lock_);
 }
 
+bool Collector::TakeOver(AttachOrder order) {
+  pthread_mutex_lock(&finished_lock_);
+  const bool takes = phase_ == Phase::kRunning && !is_leaving_ && !order_.has_value();
+  if (takes) order_ = std::move(order);
+  pthread_mutex_unlock(&finished_lock_);
+  Wake();
+  return takes;
+}
+
 void Collector::Wake() {
   if (awake_.exchange(1, std::memory_order_release) == 0) {
     syscall(SYS_futex, &awake_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
@@ -171,6 +195,7 @@ void* Collector::Main(void* self) {
   collector->phase_ = Phase::kFinished;
   pthread_cond_broadcast(&collector->finished_);
   pthread_mutex_unlock(&collector->finished_lock_);
+  if (collector->is_leaving_) collector->options_.left(collector);
   return nullptr;
 }
 
@@ -185,6 +210,7 @@ void Collector::Run() {
   if (capture_ != nullptr) clock_ = capture_->ReadClock(kFirstClockTries);
   LeaveOwnCallsOut();
   if (capture_ != nullptr && capture_->active()) LookForAnother();
+  if (options_.attach.has_value() && state_ == State::kCapturing) capture_->DescribeExisting();
   last_flush_ns_ = HostTimeNs();
   int64_t next_status_ns = last_flush_ns_ + kFlushNs;
   while (phase_ == Phase::kRunning) {
@@ -200,6 +226,7 @@ void Collector::Run() {
     if (status_due) {
       next_status_ns = now_ns + kFlushNs;
       DescribeIfNotKnown();
+      if (options_.attach.has_value()) nvtx_modules_.Listen();
       if (is_wanted_) thread_names_.ReadNext();
       // Then the C library ends the process when we return.
       if (IsLastThread()) {
@@ -216,12 +243,17 @@ void Collector::Run() {
     link_.Pump(now_ns);
     life_log_.Look(link_);
     ObeyDaemon();
+    EndIfItsTime(now_ns);
+    if (!leave_reason_.empty()) {
+      Leave();
+      return;
+    }
     const bool is_capturing = state_ == State::kCapturing;
     if (is_capturing) buffers_->KeepReady();
     const bool is_scarce = is_capturing && buffers_->scarce();
     Sleep(link_.blocked() ? kBlockedNs : is_scarce ? kScarceFlushNs : kTickNs);
   }
-  SendRest();
+  SendRest(GoodbyeReason::kExit);
 }
 
 void Collector::Collect() {
@@ -311,11 +343,41 @@ void Collector::ObeyDaemon() {
   if (std::optional<CaptureCommand> command = link_.TakeCaptureCommand(); command.has_value()) {
     Obey(*command);
   }
+  if (link_.TakeDetachRequest()) leave_reason_ = "left as `tpctl detach` told it to";
+  pthread_mutex_lock(&finished_lock_);
+  std::optional<AttachOrder> order = std::exchange(order_, std::nullopt);
+  pthread_mutex_unlock(&finished_lock_);
+  if (!order.has_value()) return;
+  leave_reason_.clear();
+  Obey({.on = true,
+        .token = capture_token_,
+        .activities = order->activities,
+        .duration_ns = order->duration_ns});
+  TakeOrder(*std::move(order));
+}
+
+void Collector::TakeOrder(AttachOrder order) {
+  if (!order.socket_path.empty()) link_.set_path(std::move(order.socket_path));
+  if (order.socket >= 0) link_.Adopt(order.socket);
+  end_ns_ = order.duration_ns > 0 ? HostTimeNs() + order.duration_ns : 0;
+}
+
+// Capturing that was asked for so long is over, whoever asked may be gone.
+void Collector::EndIfItsTime(int64_t now_ns) {
+  if (end_ns_ == 0 || now_ns < end_ns_) return;
+  end_ns_ = 0;
+  if (options_.attach.has_value()) {
+    leave_reason_ = "left when the time was over that it was attached for";
+  } else if (is_wanted_) {
+    StopCapture("the time is over that it was to be captured for");
+    status_changed_ = true;
+  }
 }
 
 void Collector::Obey(const CaptureCommand& command) {
   capture_token_ = command.token;
   status_changed_ = true;
+  end_ns_ = command.on && command.duration_ns > 0 ? HostTimeNs() + command.duration_ns : 0;
   if (command.on && !command.activities.empty()) SetActivities(command.activities);
   if (command.on && state_ != State::kCapturing) {
     if (!is_wanted_) {
@@ -326,7 +388,7 @@ void Collector::Obey(const CaptureCommand& command) {
     BeginCapture(/*anyway=*/true);
     if (state_ == State::kCapturing) clock_ = capture_->ReadClock(kFirstClockTries);
   } else if (!command.on && is_wanted_) {
-    StopCapture();
+    StopCapture("stopped by `tpctl stop`");
   }
 }
 
@@ -344,7 +406,7 @@ void Collector::SetActivities(std::string_view words) {
   }
 }
 
-void Collector::StopCapture() {
+void Collector::StopCapture(std::string reason) {
   if (state_ == State::kCapturing) {
     Collect();  // After it, it is known whose calls those of the open ranges are.
     capture_->End();
@@ -354,7 +416,7 @@ void Collector::StopCapture() {
   waited_ns_ = WaitedNs();
   waiting_since_ns_ = 0;
   state_ = State::kDormant;
-  reason_ = "stopped by `tpctl stop`";
+  reason_ = std::move(reason);
   CollectAll();
   LookAfterStop(HostTimeNs());
 }
@@ -421,29 +483,41 @@ void Collector::LookAfterStop(int64_t now_ns) {
 // pay for it. False, and nothing can be captured: the state says why.
 bool Collector::Prepare() {
   if (capture_ != nullptr) return true;
+  ProcessCupti& cupti = TheCupti();
   std::string reason;
-  if (!LoadCupti(&cupti_, &reason)) {
-    Disable(std::move(reason));
-    return false;
+  if (cupti.client == nullptr) {
+    if (!LoadCupti(&cupti_, &reason)) {
+      Disable(std::move(reason));
+      return false;
+    }
+    cupti.client = std::make_unique<CuptiClient>(&cupti_);
   }
-  auto buffers = std::make_unique<ActivityBuffers>(
-      ActivityBuffers::Options{.limit_bytes = limits_.activity_buffers,
-                               .may_refuse = cupti_.version >= kFirstVersionThatTakesNoBuffer,
-                               .scarce = options_.wake});
-  if (!buffers->ok()) {
-    Disable("no memory for CUPTI's buffers");
-    return false;
+  if (cupti.capture == nullptr) {
+    auto buffers = std::make_unique<ActivityBuffers>(
+        ActivityBuffers::Options{.limit_bytes = limits_.activity_buffers,
+                                 .may_refuse = cupti_.version >= kFirstVersionThatTakesNoBuffer,
+                                 .scarce = &Wake});
+    if (!buffers->ok()) {
+      Disable("no memory for CUPTI's buffers");
+      return false;
+    }
+    cupti.buffers = std::move(buffers);
+    cupti.capture = std::make_unique<Capture>(cupti.client.get(), cupti.buffers.get(),
+                                              options_.priority, options_.activities);
+  } else {
+    cupti.buffers->KeepReady();
+    cupti.capture->BeginAnew();
+    cupti.capture->SetActivities(options_.activities, &reason);
   }
-  buffers_ = std::move(buffers);
-  client_ = std::make_unique<CuptiClient>(&cupti_);
-  activities_ = std::make_unique<ActivityReader>(client_.get(), &strings_, &encoder_,
-                                                 &descriptions_, &uncorrelated_, &reopened_);
+  client_ = cupti.client.get();
+  buffers_ = cupti.buffers.get();
+  activities_ = std::make_unique<ActivityReader>(client_, &strings_, &encoder_, &descriptions_,
+                                                 &uncorrelated_, &reopened_);
   // Otherwise they are not the system's.
   if (cupti_.SetThreadIdType != nullptr || client_->api().has_per_subscriber()) {
     activities_->set_thread_seen([this](uint32_t thread_id) { thread_names_.Seen(thread_id); });
   }
-  capture_ = std::make_unique<Capture>(client_.get(), buffers_.get(), options_.priority,
-                                       options_.activities);
+  capture_ = cupti.capture.get();
   link_.SendHello();  // It tells CUPTI's version.
   return true;
 }
@@ -524,12 +598,56 @@ void Collector::Disable(std::string reason) {
 
 void Collector::LogChanges() {
   if (!IsLogged(LogLevel::kError)) return;
-  life_log_.Look(cupti_, client_.get());
+  life_log_.Look(cupti_, client_);
   life_log_.Look(Status());
 }
 
-// At the process's end: everything, also what is not complete.
-void Collector::SendRest() {
+// Puts all back as it was before we came, as far as that can be, and says goodbye.
+void Collector::Leave() {
+  pthread_mutex_lock(&finished_lock_);
+  is_leaving_ = true;
+  if (phase_ == Phase::kRunning) deadline_ns_ = 0;
+  pthread_mutex_unlock(&finished_lock_);
+  if (is_wanted_) StopCapture(leave_reason_);
+  state_ = State::kDormant;
+  reason_ = leave_reason_;
+  NvtxModules::StopListening();
+  ThreadOperationsList::Close();
+  if (capture_ != nullptr) {
+    // Work that runs on the device still is given some time.
+    const int64_t until_ns = HostTimeNs() + kLongestDrainNs;
+    while (!buffers_->all_free() && phase_ == Phase::kRunning && HostTimeNs() < until_ns) {
+      CollectAll();
+      link_.Pump(HostTimeNs());
+      if (!buffers_->all_free()) Sleep(5 * kMillisecond);
+    }
+    std::string reason;
+    if (!buffers_->all_free()) capture_->Flush(/*forced=*/true, &reason);
+    Collect();
+    if (!capture_->Finalize(HostTimeNs() + kFinalizeNs)) {
+      options_.notes.push_back(
+          "CUPTI stays in the process and may go on to cost something: another profiler is loaded, "
+          "or no CUDA call came at whose end it could be ended");
+    }
+    buffers_->GiveBackAll();
+  }
+  if (phase_ == Phase::kRunning) deadline_ns_ = HostTimeNs() + kLastDeadlineNs;
+  SendRest(GoodbyeReason::kDetached);
+}
+
+bool Collector::ReleaseCupti() {
+  ProcessCupti& cupti = TheCupti();
+  if (cupti.capture == nullptr) return true;
+  if (!cupti.capture->finalized() || !cupti.buffers->GiveBackAll()) return false;
+  cupti.capture.reset();
+  cupti.buffers.reset();
+  cupti.client.reset();
+  delete &cupti;
+  return true;
+}
+
+// At the end: everything, also what is not complete.
+void Collector::SendRest(GoodbyeReason why) {
   std::string reason;
   if (CuptiMayHoldRecords()) capture_->Flush(/*forced=*/true, &reason);
   Collect();
@@ -541,7 +659,7 @@ void Collector::SendRest() {
   LogChanges();  // A short process may end before it is looked at for the first time.
   life_log_.Look(link_);
   link_.SendStatus();
-  link_.SendGoodbye(GoodbyeReason::kExit);
+  link_.SendGoodbye(why);
   bool has_given_up = false;
   while (HostTimeNs() < deadline_ns_ - kLastLineNs) {
     link_.Pump(HostTimeNs());
@@ -565,6 +683,7 @@ std::string Collector::MakeHello() {
   fields.acknowledged = queue_.acknowledged();
   fields.oldest_sequence = queue_.oldest_sequence();
   fields.capture_start_ns = options_.loaded_ns;
+  fields.attached = options_.attach.has_value();
   return EncodeHello(fields);
 }
 
@@ -607,6 +726,11 @@ StatusFields Collector::Status() const {
   fields.capture_token = capture_token_;
   fields.recording_start_ns = recording_start_ns_;
   fields.notes = options_.notes;
+  if (nvtx_modules_.taken() > 0) {
+    fields.notes.push_back("another tool has the NVTX of " +
+                           std::to_string(nvtx_modules_.taken()) +
+                           " libraries: their ranges are not seen");
+  }
   if (capture_ != nullptr) {
     for (std::string& refusal : capture_->Refusals()) fields.notes.push_back(std::move(refusal));
   }

@@ -1,6 +1,7 @@
 // The collector of a process that uses CUDA: one thread of our own that reads what CUPTI and the
 // application's threads have recorded, makes batches of it and sends them to the daemon. Begins
-// when the CUDA driver initializes; ends with the process.
+// when the CUDA driver initializes, or when somebody attaches; ends with the process, or when it is
+// told to leave. Another may come after it.
 #ifndef COLLECTOR_COLLECTOR_H_
 #define COLLECTOR_COLLECTOR_H_
 
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,7 @@
 #include "collector/link/descriptions.h"
 #include "collector/link/messages.h"
 #include "collector/link/string_table.h"
+#include "collector/operation/nvtx_modules.h"
 #include "collector/operation/operation_reader.h"
 #include "collector/operation/reopened_ranges.h"
 #include "collector/operation/uncorrelated_threads.h"
@@ -40,6 +43,22 @@ struct MemoryLimits {
 };
 MemoryLimits DivideMemory(size_t limit_bytes, bool with_stacks);
 
+// What whoever attaches asks for.
+struct AttachOrder {
+  int socket = -1;          // As proto/attach.h's.
+  int64_t duration_ns = 0;  // Likewise.
+  std::string socket_path, activities;
+};
+
+// What we have of CUPTI. It is the process's: CUPTI and threads that are on their way into it hold
+// pointers to it, so it stays where it is when a collector leaves.
+struct ProcessCupti {
+  CuptiApi api;
+  std::unique_ptr<ActivityBuffers> buffers;
+  std::unique_ptr<CuptiClient> client;
+  std::unique_ptr<Capture> capture;
+};
+
 class Collector {
  public:
   struct Options {
@@ -51,9 +70,12 @@ class Collector {
     bool dormant;            // Register with the daemon, wait for a command.
     // The CUDA driver does not call us: load CUPTI and begin when the driver turns out to be there.
     bool unannounced;
+    // It came to a process that had begun without it: then it leaves when it is told to end.
+    std::optional<AttachOrder> attach;
     Capture::Priority priority;
     std::vector<std::string> notes;  // What the user must know.
-    void (*wake)();                  // Wakes this collector; for those who have no pointer to it.
+    // On the collector's thread, as the last thing that it does after it has left.
+    void (*left)(Collector* collector) = nullptr;
   };
 
   explicit Collector(Options options);
@@ -69,8 +91,17 @@ class Collector {
   // latest, done or not. Any thread.
   void Finish(int64_t deadline_ns);
 
-  // Wakes the collector thread. Any thread; a system call only when it sleeps.
-  void Wake();
+  // Wakes the thread of the collector that there is. Any thread; a system call only when it sleeps.
+  static void Wake();
+
+  // Somebody attaches to the process that this collector is in already. Any thread. False if it is
+  // about to end: then the order was not taken.
+  bool TakeOver(AttachOrder order);
+  bool has_ended() const { return phase_ == Phase::kFinished; }
+
+  // Ends what is left of CUPTI for us, when there is no collector and no thread can be in CUPTI on
+  // our behalf. False if CUPTI may still come to us.
+  static bool ReleaseCupti();
 
   // In the child of a fork, where the thread does not exist.
   void AbandonAfterFork();
@@ -90,7 +121,10 @@ class Collector {
   void ObeyDaemon();
   void Obey(const CaptureCommand& command);
   void SetActivities(std::string_view words);
-  void StopCapture();
+  void StopCapture(std::string reason);
+  void TakeOrder(AttachOrder order);
+  void EndIfItsTime(int64_t now_ns);
+  void Leave();
   void BeginCapturedTime(int64_t start_ns);
   void EndCapturedTime();
   void FlushCupti(int64_t now_ns, bool is_due);
@@ -105,7 +139,7 @@ class Collector {
   void LookForAnother();
   void Disable(std::string reason);
   void LogChanges();
-  void SendRest();
+  void SendRest(GoodbyeReason why);
   void Sleep(int64_t ns);
   std::string MakeHello();
   StatusFields Status() const;
@@ -114,7 +148,7 @@ class Collector {
 
   Options options_;
   MemoryLimits limits_;
-  CuptiApi cupti_;
+  CuptiApi& cupti_;
   StringTable strings_;
   Descriptions descriptions_;
   ThreadNames thread_names_;
@@ -125,11 +159,13 @@ class Collector {
   ReopenedRanges reopened_;
   OperationReader operations_;
   DaemonLink link_;
-  // What needs CUPTI: there is none before capturing begins, and when it was not found.
-  std::unique_ptr<CuptiClient> client_;
-  std::unique_ptr<ActivityBuffers> buffers_;
+  // What needs CUPTI: there is none before capturing begins, and when it was not found. All but the
+  // reader are the process's.
+  CuptiClient* client_ = nullptr;
+  ActivityBuffers* buffers_ = nullptr;
   std::unique_ptr<ActivityReader> activities_;
-  std::unique_ptr<Capture> capture_;
+  Capture* capture_ = nullptr;
+  NvtxModules nvtx_modules_;  // When attached.
 
   State state_ = State::kDormant;
   std::string reason_;
@@ -139,6 +175,8 @@ class Collector {
   bool is_wanted_ = false;          // Capturing, whatever comes of it: captured time goes on.
   int64_t recording_start_ns_ = 0;  // Host clock: when it was first wanted; 0: not yet.
   uint64_t capture_token_ = 0;      // Of the latest command.
+  int64_t end_ns_ = 0;              // Host clock: when capturing ends by itself; 0: not.
+  std::string leave_reason_;        // Not empty: it is time to leave.
   int64_t stopped_ns_ = 0;     // Host clock: CUPTI may still hold records of the time until then.
   uint64_t lost_outside_ = 0;  // Ranges that were lost outside of captured time,
   uint64_t lost_before_pause_ = 0;  // and all that were lost when it last ended.
@@ -154,10 +192,13 @@ class Collector {
 
   pthread_t thread_;
   std::atomic<Phase> phase_{Phase::kRunning};
-  std::atomic<uint32_t> awake_{0};  // Futex: 1 when there is something to do.
+  static std::atomic<uint32_t> awake_;  // Futex: 1 when there is something to do.
   pthread_mutex_t finished_lock_;
   pthread_cond_t finished_;
   int64_t deadline_ns_ = 0;
+  // Under finished_lock_.
+  bool is_leaving_ = false;
+  std::optional<AttachOrder> order_;  // To be taken.
 };
 
 }  // namespace tp::collect

@@ -29,6 +29,6 @@ check() {
   fi
 }
 
-check collector/libtpcollect.so '^(InitializeInjection|InitializeInjectionNvtx2|InitializeInjectionNvtxExtension|tpcollect_get_functions)$'
+check collector/libtpcollect.so '^(InitializeInjection|InitializeInjectionNvtx2|InitializeInjectionNvtxExtension|TensorProfAttach|tpcollect_get_functions)$'
 # By its version alone: a program of another cuBLAS, or of none, does not come to it.
 check collector/libtpcollect_cublas.so '^(cublas[A-Za-z0-9_]*[Gg]emm[A-Za-z0-9_]*@libcublas|cublasLtMatmul@libcublasLt)\.so\.1[123]$|^libcublas(Lt)?\.so\.1[123]$'

@@ -19,6 +19,12 @@ constexpr size_t kMostNamed = 10;
 
 }  // namespace
 
+std::string StateText(const query::Process& process) {
+  const bool is_there =
+      process.state() != query::GONE && process.state() != query::DETACHED && process.attached();
+  return absl::StrCat(StateName(process.state()), is_there ? ", attached" : "");
+}
+
 const char* StateName(query::ProcessState state) {
   switch (state) {
     case query::DORMANT:

@@ -11,6 +11,8 @@ namespace tp {
 
 // "capturing", "gone", ...
 const char* StateName(query::ProcessState state);
+// The same for people: "capturing, attached" for one to which we came while it ran.
+std::string StateText(const query::Process& process);
 
 // The CUDA release that a CUPTI of this cuptiGetVersion belongs to, "13.0"; the number itself if it
 // is none of the known ones; "-" for 0.

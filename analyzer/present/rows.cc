@@ -219,6 +219,7 @@ ordered_json Fields(const query::Process& row) {
   return {{"pid", row.pid()},
           {"command", ValidUtf8(row.command())},
           {"state", StateName(row.state())},
+          {"attached", row.attached()},
           {"reason", ValidUtf8(row.reason())},
           {"events", std::move(events)},
           {"lost", lost},

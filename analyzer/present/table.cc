@@ -378,7 +378,7 @@ std::string ProcessesText(const query::Table& shown, const TextOptions& options)
     std::vector<std::string> cells = {
         absl::StrCat(row.pid()),
         ValidUtf8(ShortCommand(row.command())),
-        StateName(row.state()),
+        StateText(row),
         absl::StrCat(events),
         absl::StrCat(lost, row.more_may_be_lost() ? "+?" : ""),
         DurationText(Microseconds(row.device_time_ns()), options.time_unit),

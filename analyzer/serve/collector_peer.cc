@@ -104,6 +104,13 @@ void CollectorPeer::Capture(const query::CaptureRequest& request, uint64_t token
   message.mutable_capture()->set_on(request.on());
   message.mutable_capture()->set_activities(request.activities());
   message.mutable_capture()->set_token(token);
+  message.mutable_capture()->set_duration_ns(request.duration_ns());
+  connection_->Send(message);
+}
+
+void CollectorPeer::Detach() {
+  wire::FromDaemon message;
+  message.mutable_detach();
   connection_->Send(message);
 }
 

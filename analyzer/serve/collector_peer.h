@@ -43,6 +43,7 @@ class CollectorPeer {
 
   void Flush(uint64_t token);
   void Capture(const query::CaptureRequest& request, uint64_t token);
+  void Detach();
   Session* session() const { return session_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "analyzer/serve/connection.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -132,11 +133,32 @@ void Connection::OnEvents(uint32_t epoll_events) {
   }
 }
 
+ssize_t Connection::Receive(std::span<char> room) {
+  if (!accepts_descriptors_) return read(fd_.get(), room.data(), room.size());
+  iovec bytes = {room.data(), room.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message = {};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  // The kernel closes what there is no room for.
+  const ssize_t received = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC);
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    int descriptor;
+    memcpy(&descriptor, CMSG_DATA(part), sizeof(descriptor));
+    descriptor_ = FileDescriptor(descriptor);
+  }
+  return received;
+}
+
 absl::Status Connection::ReadTurn() {
   size_t taken = 0;
   while (taken < limits_.bytes_per_turn && !paused_ && !closing_ && !closing_soon_) {
     const std::span<char> room = frames_.Room(kReadBytes);
-    const ssize_t bytes = read(fd_.get(), room.data(), std::min(room.size(), kReadBytes));
+    const ssize_t bytes = Receive(room.first(std::min(room.size(), kReadBytes)));
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     if (bytes < 0 && errno != ECONNRESET) return absl::ErrnoToStatus(errno, "read");

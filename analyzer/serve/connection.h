@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -84,6 +85,11 @@ class Connection {
 
   // Closes the connection once all that is queued is sent; nothing more is read.
   void CloseWhenSent();
+
+  // From now on a descriptor that comes with a message is kept for TakeDescriptor, the latest; the
+  // kernel closes them before.
+  void AcceptDescriptors() { accepts_descriptors_ = true; }
+  FileDescriptor TakeDescriptor() { return std::move(descriptor_); }
   // Closes it now; `closed` is told.
   void Close(const absl::Status& why);
 
@@ -93,6 +99,7 @@ class Connection {
  private:
   void OnEvents(uint32_t epoll_events);
   absl::Status ReadTurn();
+  ssize_t Receive(std::span<char> room);
   absl::Status HandOn();
   absl::Status Write();
   void WaitForWhatMatters();
@@ -111,6 +118,8 @@ class Connection {
   bool paused_ = false;
   bool closing_ = false;     // After CloseWhenSent.
   bool peer_ended_ = false;  // Nothing more will come.
+  bool accepts_descriptors_ = false;
+  FileDescriptor descriptor_;
   bool closing_soon_ = false;
   uint64_t bytes_received_ = 0;
   std::optional<Reactor::TimerId> opening_timer_;

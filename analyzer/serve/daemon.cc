@@ -1,6 +1,7 @@
 #include "analyzer/serve/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <stdio.h>
@@ -89,6 +90,10 @@ Daemon::Daemon(ListeningSocket socket, const StoreLimits& limits, std::unique_pt
                    [this] {
                      // After the answer has been written.
                      reactor_->After(absl::ZeroDuration(), [this] { Stop("a tool asked for it"); });
+                   },
+               .adopt =
+                   [this](const Credentials& asker, FileDescriptor socket, pid_t pid) {
+                     return Adopt(asker, std::move(socket), pid);
                    }} {}
 
 Daemon::~Daemon() = default;
@@ -244,6 +249,37 @@ void Daemon::Admit(FileDescriptor fd) {
   }
 }
 
+// The kernel remembers who made a pair: that is who is there. Whoever is allowed to make that
+// process do so could as well have made it connect.
+absl::Status Daemon::Adopt(const Credentials& asker, FileDescriptor socket, pid_t pid) {
+  int domain = 0, type = 0;
+  socklen_t length = sizeof(int);
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 ||
+      getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &length) != 0 || domain != AF_UNIX ||
+      type != SOCK_STREAM) {
+    return absl::InvalidArgumentError("what came to be adopted is no Unix stream socket");
+  }
+  const absl::StatusOr<Credentials> owner = PeerCredentials(socket.get());
+  if (!owner.ok()) return owner.status();
+  if (asker.uid != 0 && asker.uid != owner->uid) {
+    return absl::PermissionDeniedError("the socket is another user's: only root may bring it");
+  }
+  if (owner->pid != pid) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the socket belongs to process ", owner->pid, ", not to ", pid));
+  }
+  if (peers_.size() >= kMaxConnections) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the daemon has ", peers_.size(), " connections already"));
+  }
+  const int flags = fcntl(socket.get(), F_GETFL);
+  if (flags < 0 || fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return absl::ErrnoToStatus(errno, "fcntl");
+  }
+  Admit(std::move(socket));
+  return absl::OkStatus();
+}
+
 absl::Status Daemon::Greeted(uint64_t number, std::string_view greeting) {
   Peer& peer = *peers_.at(number);
   if (greeting == kCollectorGreeting) {
@@ -258,6 +294,7 @@ absl::Status Daemon::Greeted(uint64_t number, std::string_view greeting) {
     return absl::OkStatus();
   }
   if (greeting == kToolGreeting) {
+    peer.connection->AcceptDescriptors();
     peer.who = std::make_unique<QueryPeer>(peer.connection.get(), peer.credentials, reactor_.get(),
                                            &store_, &recorders_, &control_);
     return absl::OkStatus();

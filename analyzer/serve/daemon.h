@@ -73,6 +73,7 @@ class Daemon {
   void OnAnswer(const CollectorPeer* collector, CollectorPeer::Command command, uint64_t token);
   void OnCollectorClosed(const CollectorPeer* collector);
   void Tick();
+  absl::Status Adopt(const Credentials& asker, FileDescriptor socket, pid_t pid);
   void Stop(std::string_view why);
   query::Daemon Describe() const;
 

@@ -64,6 +64,12 @@ absl::Status QueryPeer::Take(std::string_view message) {
     case query::Request::kCapture:
       BeginCaptures(request);
       break;
+    case query::Request::kDetach:
+      BeginDetach(request);
+      break;
+    case query::Request::kAdopt:
+      Adopt(request.adopt());
+      break;
     case query::Request::kDaemon: {
       query::Response response;
       *response.mutable_daemon() = control_->describe();
@@ -116,6 +122,7 @@ void QueryPeer::BeginCaptures(const query::Request& request) {
                   .collectors = {},
                   .pids = {},
                   .unanswered = {},
+                  .detaches = false,
                   .timer = {}};
   for (const Session* session : *concerned) {
     waiting.pids.push_back(session->pid());
@@ -175,6 +182,7 @@ void QueryPeer::Flush(const query::Request& request, const std::vector<const Ses
                   .collectors = {},
                   .pids = {},
                   .unanswered = {},
+                  .detaches = false,
                   .timer = {}};
   for (const Session* session : sessions) {
     // One that has stopped may still have something on its way.
@@ -183,6 +191,50 @@ void QueryPeer::Flush(const query::Request& request, const std::vector<const Ses
     waiting.collectors[session->peer()] = session->pid();
   }
   Wait(std::move(waiting), kFlushWait);
+}
+
+void QueryPeer::BeginDetach(const query::Request& request) {
+  query::CaptureRequest concerned;
+  *concerned.mutable_pids() = request.detach().pids();
+  const absl::StatusOr<std::vector<const Session*>> sessions =
+      SessionsToCapture(*store_, credentials_, concerned);
+  if (!sessions.ok()) {
+    Answer(ErrorResponse(std::string(sessions.status().message())));
+    return;
+  }
+  Waiting waiting{.request = request,
+                  .command = CollectorPeer::Command::kCapture,
+                  .token = NextToken(),
+                  .collectors = {},
+                  .pids = {},
+                  .unanswered = {},
+                  .detaches = true,
+                  .timer = {}};
+  for (const Session* session : *sessions) {
+    waiting.pids.push_back(session->pid());
+    if (!session->connected()) continue;
+    waiting.unanswered.insert(session->pid());
+    session->peer()->Detach();
+    waiting.collectors[session->peer()] = session->pid();
+  }
+  Wait(std::move(waiting), kDetachWait);
+}
+
+void QueryPeer::Adopt(const query::AdoptRequest& request) {
+  FileDescriptor socket = connection_->TakeDescriptor();
+  if (!socket.is_open()) {
+    Answer(ErrorResponse("no socket came with the request to adopt one"));
+    return;
+  }
+  const absl::Status adopted =
+      control_->adopt(credentials_, std::move(socket), static_cast<pid_t>(request.pid()));
+  if (!adopted.ok()) {
+    Answer(ErrorResponse(std::string(adopted.message())));
+    return;
+  }
+  query::Response response;
+  response.mutable_adopted();
+  Answer(response);
 }
 
 void QueryPeer::Wait(Waiting waiting, absl::Duration longest) {
@@ -200,6 +252,7 @@ void QueryPeer::Answered(const CollectorPeer* collector, CollectorPeer::Command 
   // Tokens grow, and a collector that was asked twice may answer once, for the later: that covers
   // the earlier.
   if (!waiting_.has_value() || waiting_->command != command || waiting_->token > token) return;
+  if (waiting_->detaches) return;
   if (const auto asked = waiting_->collectors.find(collector);
       asked != waiting_->collectors.end()) {
     waiting_->unanswered.erase(asked->second);
@@ -210,7 +263,11 @@ void QueryPeer::Answered(const CollectorPeer* collector, CollectorPeer::Command 
 }
 
 void QueryPeer::CollectorClosed(const CollectorPeer* collector) {
-  if (!waiting_.has_value() || waiting_->collectors.erase(collector) == 0) return;
+  if (!waiting_.has_value()) return;
+  const auto asked = waiting_->collectors.find(collector);
+  if (asked == waiting_->collectors.end()) return;
+  if (waiting_->detaches) waiting_->unanswered.erase(asked->second);
+  waiting_->collectors.erase(asked);
   if (waiting_->collectors.empty()) Finish();
 }
 

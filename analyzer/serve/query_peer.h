@@ -30,12 +30,16 @@ class QueryPeer {
  public:
   static constexpr absl::Duration kFlushWait = absl::Milliseconds(300);
   static constexpr absl::Duration kCaptureWait = absl::Seconds(3);
+  static constexpr absl::Duration kDetachWait = absl::Seconds(8);
   // An answer beyond this is replaced by an error that says so.
   static constexpr size_t kMaxResponseBytes = size_t{64} << 20;
 
   struct DaemonControl {
     std::function<query::Daemon()> describe;
     std::function<void()> stop;
+    // Makes the other end of a socket pair a collector's connection, as if it had come by itself.
+    // An error says why not.
+    std::function<absl::Status(const Credentials& asker, FileDescriptor socket, pid_t pid)> adopt;
   };
 
   // All but the credentials outlive the peer.
@@ -62,6 +66,7 @@ class QueryPeer {
     std::map<const CollectorPeer*, pid_t> collectors;  // That have not answered.
     std::vector<pid_t> pids;                           // Captures: all that are concerned,
     std::set<pid_t> unanswered;                        // and those that have not done it.
+    bool detaches = false;                             // Then a closed connection is the answer.
     Reactor::TimerId timer;
   };
 
@@ -73,6 +78,8 @@ class QueryPeer {
   std::vector<const Session*> SessionsToFlush() const;
   // Asks for what their collectors hold, and waits for it.
   void Flush(const query::Request& request, const std::vector<const Session*>& sessions);
+  void BeginDetach(const query::Request& request);
+  void Adopt(const query::AdoptRequest& request);
   void Wait(Waiting waiting, absl::Duration longest);
   void Finish();
   void Stop();

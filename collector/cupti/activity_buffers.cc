@@ -92,6 +92,28 @@ void ActivityBuffers::GiveUpLent() {
   }
 }
 
+bool ActivityBuffers::GiveBackAll() {
+  if (!all_free()) return false;
+  for (uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
+    // What has gone to another profiler counts for ever: then all stays.
+    if (buffers_[i].state.load(std::memory_order_relaxed) == State::kGone) return false;
+  }
+  for (FreeList& list : free_) {
+    while (Pop(&list) != kNone) {
+    }
+  }
+  for (uint32_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) {
+    free(buffers_[i].memory.load(std::memory_order_relaxed));
+  }
+  for (uint32_t slot = 0; slot <= slot_mask_; ++slot) {
+    slots_[slot].store(0, std::memory_order_relaxed);
+  }
+  count_ = 0;
+  allocated_ = 0;
+  swallowed_ = 0;
+  return true;
+}
+
 uint32_t ActivityBuffers::Allocate(int size) {
   size_t bytes = kBufferBytes[size];
   size_t allocated = allocated_.load(std::memory_order_relaxed);

@@ -75,6 +75,10 @@ class ActivityBuffers {
   // not ours any more. It counts against the bound for ever, since it may be held for ever.
   void GiveUpLent();
 
+  // Collector thread, when CUPTI asks for no buffer any more: gives all memory back and begins as at
+  // first. False, and nothing has changed, if some are in CUPTI's hands.
+  bool GiveBackAll();
+
   // None is in CUPTI's hands, and none waits to be read.
   bool all_free() const { return in_use_.load(std::memory_order_relaxed) == 0; }
   // More than three quarters are in CUPTI's hands or wait to be read.

@@ -1,7 +1,9 @@
 #include "collector/cupti/capture.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cstddef>
 #include <cstring>
@@ -90,6 +92,7 @@ Capture::~Capture() {
 
 Capture::Begun Capture::Begin(bool anyway, std::string* reason) {
   if (gave_way_ && !anyway && !OtherIsDone()) return Begun::kLater;
+  is_finalized_ = false;
   // Before any other call, so that another tool shows.
   Begun subscribed = Subscribe(reason);
   if (subscribed != Begun::kYes) return subscribed;
@@ -323,6 +326,15 @@ bool Capture::AnotherTookOver() {
 // Makes a call that CUPTI records: right after a flush, it must ask for a buffer to put the record
 // in. (The reader leaves the collector thread's own calls out.)
 bool Capture::ProbeReachesUs() {
+  probed_ = false;
+  probing_ = pthread_self();
+  const bool called = MakeCall();
+  probing_ = pthread_t{};
+  return called && probed_;
+}
+
+// A call of the driver that changes nothing. False if there is no driver.
+bool Capture::MakeCall() {
   static const auto version = [] {
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     return driver == nullptr
@@ -330,12 +342,66 @@ bool Capture::ProbeReachesUs() {
                : reinterpret_cast<CUresult (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   }();
   if (version == nullptr) return false;
-  probed_ = false;
-  probing_ = pthread_self();
   int ignored = 0;
   version(&ignored);
-  probing_ = pthread_t{};
-  return probed_;
+  return true;
+}
+
+bool Capture::Finalize(int64_t deadline_ns) {
+  if (active() || gave_way_) return false;
+  if (std::exchange(letting_go_, 0) == 0 && !cupti_->subscribed()) {
+    if (cupti_->Subscribe(PreferredFamily(), &Called) != CUPTI_SUCCESS) return false;
+  }
+  const auto listen = [this](bool on) {
+    const CUptiResult runtime = cupti_->EnableDomain(CUPTI_CB_DOMAIN_RUNTIME_API, on);
+    const CUptiResult driver = cupti_->EnableDomain(CUPTI_CB_DOMAIN_DRIVER_API, on);
+    return runtime == CUPTI_SUCCESS || driver == CUPTI_SUCCESS;
+  };
+  // It would end another's profiling as well.
+  bool may = LoadedProfilers().empty() && cupti_->api().Finalize != nullptr;
+  if (may) {
+    finalized_ = false;
+    finalize_wanted_ = true;
+    may = listen(true);
+  }
+  // The end of a call of ours will do, if the program makes none.
+  while (may && !finalized_ && HostTimeNs() < deadline_ns) {
+    if (finalize_wanted_) MakeCall();
+    constexpr timespec kMillisecond = {0, 1'000'000};
+    if (!finalized_) nanosleep(&kMillisecond, nullptr);
+  }
+  if (finalize_wanted_.exchange(false)) {
+    listen(false);
+  } else if (may) {
+    // It is under way on a thread of the program. One that hangs there is not to be waited for.
+    constexpr int64_t kPatienceNs = 2'000'000'000;
+    while (!finalized_ && HostTimeNs() < deadline_ns + kPatienceNs) sched_yield();
+    if (!finalized_) return false;
+  }
+  if (finalized_.exchange(false)) {
+    cupti_->ForgetSubscriber();
+    may_flush_ = false;
+    is_finalized_ = true;
+    return true;
+  }
+  cupti_->Unsubscribe();
+  return false;
+}
+
+void Capture::BeginAnew() {
+  dropped_ = 0;
+  application_error_ = 0;
+  graph_nodes_.ReadAll([](const GraphNode&) {});
+  graph_nodes_.Reset();
+  probe_works_ = false;
+  silent_ = 0;
+}
+
+// At the end of a call, on any thread.
+void Capture::CallEnds() {
+  if (!finalize_wanted_.exchange(false)) return;
+  cupti_->api().Finalize();
+  finalized_ = true;
 }
 
 void Capture::GiveWay(std::string* reason) {
@@ -421,7 +487,14 @@ void Capture::Undo() {
 void CUPTIAPI Capture::Called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                               const void* data) {
   Capture* capture = g_capture.load(std::memory_order_acquire);
-  if (capture == nullptr || domain != CUPTI_CB_DOMAIN_RESOURCE || data == nullptr) return;
+  if (capture == nullptr || data == nullptr) return;
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    if (static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT) {
+      capture->CallEnds();
+    }
+    return;
+  }
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE) return;
   if (id != CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
     return;
   }

@@ -56,6 +56,15 @@ class Capture {
   // To be called now and then, after filled buffers have been read: some time after End it gives
   // back what is then needed no more.
   void LetGo();
+  // To be called after End and the last Flush: leaves CUPTI as if it had never been used, by
+  // cuptiFinalize within the end of a CUDA call, which is how NVIDIA would have it. False if that is
+  // not to be had until `deadline_ns` (host clock), or not ours to do since another profiler is
+  // loaded: then we have unsubscribed, and no more.
+  bool Finalize(int64_t deadline_ns);
+  // It was, and nothing has begun since.
+  bool finalized() const { return is_finalized_; }
+  // For a collector that comes later: counts begin anew.
+  void BeginAnew();
   bool active() const { return active_.load(std::memory_order_acquire); }
 
   // What is to be collected from now on: at once while active, else from the next Begin. What CUPTI
@@ -110,6 +119,7 @@ class Capture {
   void StopDescribing(bool disable);
   bool OtherIsDone();
   bool ProbeReachesUs();
+  static bool MakeCall();
   // Makes CUPTI collect what activities_ asks for.
   bool Apply(std::string* reason);
   bool ApplyKinds(std::string* reason);
@@ -122,6 +132,7 @@ class Capture {
 
   static void CUPTIAPI Called(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                               const void* data);
+  void CallEnds();
   void GraphNodeMade(CUpti_CallbackId id, const CUpti_GraphData& graph);
   static void CUPTIAPI RequestBuffer(uint8_t** buffer, size_t* bytes, size_t* most_records);
   static void CUPTIAPI CompleteBuffer(CUcontext context, uint32_t stream, uint8_t* buffer,
@@ -150,6 +161,8 @@ class Capture {
   bool may_flush_ = false;  // CUPTI may hold records for us.
   std::atomic<uint64_t> dropped_{0};
   std::atomic<uint32_t> application_error_{0};
+  std::atomic<bool> finalize_wanted_{false}, finalized_{false};
+  bool is_finalized_ = false;
 
   std::atomic<uint64_t> calls_{0};  // Of CUPTI, for or with a buffer.
   uint64_t calls_seen_ = 0;

@@ -39,6 +39,7 @@ namespace tp::collect {
   APPLY(ActivityGetAttribute)            \
   APPLY(ActivitySetAttribute)            \
   APPLY(EnableCallback)                  \
+  APPLY(EnableDomain)                    \
   APPLY(Finalize)                        \
   APPLY(GetGraphNodeId)                  \
   APPLY(SetThreadIdType)

@@ -163,6 +163,13 @@ CUptiResult CuptiClient::EnableCallback(CUpti_CallbackDomain domain, CUpti_Callb
                                          : api_->EnableCallback(on, subscriber, domain, id);
 }
 
+CUptiResult CuptiClient::EnableDomain(CUpti_CallbackDomain domain, bool on) {
+  CUpti_SubscriberHandle subscriber = subscriber_.load(std::memory_order_acquire);
+  if (subscriber == nullptr) return CUPTI_ERROR_NOT_INITIALIZED;
+  return api_->EnableDomain == nullptr ? CUPTI_ERROR_NOT_SUPPORTED
+                                       : api_->EnableDomain(on, subscriber, domain);
+}
+
 CUptiResult CuptiClient::UseSystemThreadIds() {
   CUpti_ActivityThreadIdType type = CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM;
   return Call(

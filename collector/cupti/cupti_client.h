@@ -71,6 +71,9 @@ class CuptiClient {
   CUptiResult EnableLatencyTimestamps(bool on);
   // Only while subscribed.
   CUptiResult EnableCallback(CUpti_CallbackDomain domain, CUpti_CallbackId id, bool on);
+  CUptiResult EnableDomain(CUpti_CallbackDomain domain, bool on);
+  // After cuptiFinalize, which ended the subscription.
+  void ForgetSubscriber() { subscriber_.store(nullptr, std::memory_order_release); }
   // Threads' ids in records as the system has them: the default, pthread_self cut to 32 bits, can
   // be the same for two threads.
   CUptiResult UseSystemThreadIds();

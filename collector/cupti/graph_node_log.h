@@ -35,6 +35,9 @@ class GraphNodeLog {
     }
   }
 
+  // Counts of what was lost begin anew.
+  void Reset() { lost_.store(0, std::memory_order_relaxed); }
+
   // Nodes that found no room, so far.
   uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
   size_t memory_bytes() const { return held_.load(std::memory_order_relaxed) * sizeof(Entry); }

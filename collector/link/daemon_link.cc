@@ -25,8 +25,8 @@ namespace {
 // Field numbers of proto/wire.proto's FromCollector and FromDaemon.
 constexpr uint32_t kHello = 1, kStrings = 2, kStatus = 4, kFlushDone = 5, kGoodbye = 6,
                    kDescriptions = 10;
-constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4;
-constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2, kCaptureActivities = 3;
+constexpr uint32_t kWelcome = 1, kAcknowledge = 2, kFlush = 3, kCapture = 4, kDetach = 30;
+constexpr uint32_t kCaptureOn = 1, kCaptureToken = 2, kCaptureActivities = 3, kCaptureDuration = 30;
 constexpr uint32_t kWelcomeRefused = 3, kWelcomeReason = 4, kWelcomeLastSequence = 5;
 
 constexpr std::string_view kMagic = "TPC1";
@@ -148,7 +148,9 @@ bool DaemonLink::Connect() {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   static_assert(sizeof(address.sun_path) == kSocketPathBytes);
-  if (!FindDaemonSocket(address.sun_path)) {
+  if (!path_.empty() && path_.size() < sizeof(address.sun_path)) {
+    memcpy(address.sun_path, path_.c_str(), path_.size());
+  } else if (!FindDaemonSocket(address.sun_path)) {
     refusal_ = "TP_SOCKET is longer than a socket's path may be";
     return false;
   }
@@ -174,6 +176,16 @@ bool DaemonLink::Connect() {
     close(fd);
     return false;
   }
+  Begin(fd);
+  return true;
+}
+
+void DaemonLink::Adopt(int fd) {
+  if (fd_ >= 0) Disconnect();
+  Begin(fd);
+}
+
+void DaemonLink::Begin(int fd) {
   fd_ = MoveOutOfTheWay(fd);
   struct stat status = {};
   fstat(fd_, &status);
@@ -189,7 +201,6 @@ bool DaemonLink::Connect() {
   out_offset_ = 0;
   hello_due_ = status_due_ = false;
   in_.clear();
-  return true;
 }
 
 bool DaemonLink::DescriptorIsOurs() const {
@@ -275,7 +286,12 @@ void DaemonLink::Handle(std::string_view message) {
       case kCapture:
         capture_command_ = {.on = VarintIn(content, kCaptureOn) != 0,
                             .token = VarintIn(content, kCaptureToken),
-                            .activities = BytesIn(content, kCaptureActivities)};
+                            .activities = BytesIn(content, kCaptureActivities),
+                            .duration_ns =
+                                static_cast<int64_t>(VarintIn(content, kCaptureDuration))};
+        break;
+      case kDetach:
+        detach_request_ = true;
         break;
       default:
         break;  // Of a newer daemon.

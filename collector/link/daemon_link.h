@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "collector/link/batch_queue.h"
 #include "collector/link/descriptions.h"
@@ -24,6 +25,7 @@ struct CaptureCommand {
   bool on = false;
   uint64_t token = 0;
   std::string activities;
+  int64_t duration_ns = 0;
 };
 
 // Never blocks; all work is done in Pump. Not thread-safe: the collector thread's own.
@@ -47,6 +49,12 @@ class DaemonLink {
   // Lets the next Pump connect at once, however long ago the last try was.
   void HurryConnect() { next_connect_ns_ = 0; }
 
+  // Takes over a connection whose other end somebody gives to the daemon; the present one, if there
+  // is one, ends. Nothing is written before the next Pump.
+  void Adopt(int fd);
+  // Where to connect from now on, instead of the usual place. Not empty.
+  void set_path(std::string path) { path_ = std::move(path); }
+
   // Sleeps until the daemon has said something, or the socket takes more, or `timeout_ms` have
   // passed.
   void WaitForDaemon(int timeout_ms) const;
@@ -69,6 +77,7 @@ class DaemonLink {
   // Commands that have come since the last call.
   std::optional<uint64_t> TakeFlushRequest();
   std::optional<CaptureCommand> TakeCaptureCommand();
+  bool TakeDetachRequest() { return std::exchange(detach_request_, false); }
 
   bool connected() const { return fd_ >= 0; }
   // More could be written at once, but the socket is full.
@@ -88,6 +97,7 @@ class DaemonLink {
 
  private:
   bool Connect();
+  void Begin(int fd);
   bool DescriptorIsOurs() const;
   void Disconnect();
   void Read();
@@ -115,6 +125,8 @@ class DaemonLink {
   bool blocked_ = false;
   std::optional<uint64_t> flush_request_;
   std::optional<CaptureCommand> capture_command_;
+  bool detach_request_ = false;
+  std::string path_;  // Empty: the usual.
   std::string refusal_;
   uint64_t connections_ = 0;
 };

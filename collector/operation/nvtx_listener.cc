@@ -69,6 +69,10 @@ auto WithMessage(const nvtxEventAttributes_t& attributes, Use&& use) {
     case NVTX_MESSAGE_TYPE_UNICODE:
       return WithWide(attributes.message.unicode, use);
     case NVTX_MESSAGE_TYPE_REGISTERED:
+      // NVTX gave the program nothing when it registered a text while no tool was there.
+      if (attributes.message.registered == nullptr) {
+        return use(RangeText{.text = "(registered before we came)"});
+      }
       return use(RangeText{
           .registered = reinterpret_cast<const RegisteredText*>(attributes.message.registered)});
     default:
@@ -250,8 +254,11 @@ NvtxFunctionPointer Pointer(Function* function) {
   return reinterpret_cast<NvtxFunctionPointer>(function);
 }
 
-bool Replace(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module,
-             std::span<const NvtxReplacement> replacements) {
+// Calls `visit(NvtxFunctionPointer* place, NvtxFunctionPointer ours)` for each; false if the module
+// has no such table.
+template <typename Visit>
+bool ForEachPlace(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module,
+                  std::span<const NvtxReplacement> replacements, Visit&& visit) {
   NvtxFunctionTable table = nullptr;
   unsigned int size = 0;
   if (callbacks.GetModuleFunctionTable == nullptr ||
@@ -260,21 +267,15 @@ bool Replace(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule modul
   }
   for (const NvtxReplacement& replacement : replacements) {
     if (replacement.id < size && table[replacement.id] != nullptr) {
-      *table[replacement.id] = replacement.function;
+      visit(table[replacement.id], replacement.function);
     }
   }
   return true;
 }
 
-}  // namespace
-
-bool ListenToNvtx(NvtxGetExportTable get_export_table) {
-  if (get_export_table == nullptr) return false;
-  const auto* callbacks =
-      static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
-  if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) {
-    return false;
-  }
+// All our functions.
+template <typename Visit>
+bool ForEachPlace(const NvtxExportTableCallbacks& callbacks, const Visit& visit) {
   static const NvtxReplacement kCore[] = {
       {NVTX_CBID_CORE_RangePushEx, Pointer(RangePushEx)},
       {NVTX_CBID_CORE_RangePushA, Pointer(RangePushA)},
@@ -300,13 +301,39 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
       {NVTX_CBID_CORE2_DomainNameCategoryA, Pointer(DomainNameCategoryA)},
       {NVTX_CBID_CORE2_DomainNameCategoryW, Pointer(DomainNameCategoryW)},
   };
-  bool core = Replace(*callbacks, NVTX_CB_MODULE_CORE, kCore);
-  bool core2 = Replace(*callbacks, NVTX_CB_MODULE_CORE2, kCore2);
+  bool core = ForEachPlace(callbacks, NVTX_CB_MODULE_CORE, kCore, visit);
+  bool core2 = ForEachPlace(callbacks, NVTX_CB_MODULE_CORE2, kCore2, visit);
   for (NvtxCallbackModule module :
        {NVTX_CB_MODULE_CORE, NVTX_CB_MODULE_CORE2, NVTX_CB_MODULE_CUDA, NVTX_CB_MODULE_CUDART}) {
-    Replace(*callbacks, module, NamingFunctions(module));
+    ForEachPlace(callbacks, module, NamingFunctions(module), visit);
   }
   return core || core2;
+}
+
+}  // namespace
+
+bool ListenToNvtx(NvtxGetExportTable get_export_table) {
+  if (get_export_table == nullptr) return false;
+  const auto* callbacks =
+      static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
+  if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) {
+    return false;
+  }
+  return ForEachPlace(*callbacks, [](NvtxFunctionPointer* place, NvtxFunctionPointer ours) {
+    *place = ours;
+  });
+}
+
+bool PutNvtxFunctions(const NvtxExportTableCallbacks& callbacks, bool ours) {
+  bool is_ours_alone = true;
+  ForEachPlace(callbacks, [&](NvtxFunctionPointer* place, NvtxFunctionPointer function) {
+    // Others may do the same at any time.
+    NvtxFunctionPointer expected = ours ? nullptr : function;
+    __atomic_compare_exchange_n(place, &expected, ours ? function : nullptr, /*weak=*/false,
+                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    is_ours_alone &= expected == nullptr || expected == function;
+  });
+  return is_ours_alone;
 }
 
 bool ListenToNvtxExtension(void* module_info) {

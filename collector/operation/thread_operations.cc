@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 namespace tp::collect {
 namespace {
@@ -30,6 +31,10 @@ pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
 pthread_key_t g_key;
 bool g_key_made = false;
 
+// Those of an earlier era whose threads have not freed them yet.
+pthread_mutex_t g_retired_lock = PTHREAD_MUTEX_INITIALIZER;
+ThreadOperations* g_retired = nullptr;
+
 pthread_mutex_t g_overflow_lock = PTHREAD_MUTEX_INITIALIZER;
 constexpr size_t kMostOverflowedEnds = 4096;
 EndedRange g_overflowed_ends[kMostOverflowedEnds];
@@ -46,7 +51,8 @@ std::atomic<uint64_t> ThreadOperationsList::lost_counters_{0};
 std::atomic<uint64_t> ThreadOperationsList::lost_details_{0};
 std::atomic<uint64_t> ThreadOperationsList::next_serial_{1};
 std::atomic<size_t> ThreadOperationsList::memory_{0};
-std::atomic<bool> ThreadOperationsList::closed_{false};
+std::atomic<uint32_t> ThreadOperationsList::era_{1};
+uint32_t ThreadOperationsList::last_era_ = 1;
 size_t ThreadOperationsList::memory_limit_ = 0;
 void (*ThreadOperationsList::wake_)() = nullptr;
 size_t ThreadOperationsList::stack_frames_ = 0;
@@ -66,12 +72,14 @@ ThreadOperations::ThreadOperations(pid_t thread_id, uint64_t serial, char* buffe
       stack_(stack),
       mapped_bytes_(mapped_bytes),
       reserved_bytes_(reserved_bytes),
-      buffer_(buffer, buffer_bytes) {}
+      buffer_(buffer, buffer_bytes),
+      era_(std::max(ThreadOperationsList::era_.load(std::memory_order_relaxed), uint32_t{1})) {}
 
 ThreadOperations* ThreadOperations::Current() {
   ThreadOperations* current = t_operations;
   if (__builtin_expect(reinterpret_cast<uintptr_t>(current) > kNone, 1)) {
-    return ThreadOperationsList::closed_.load(std::memory_order_relaxed) ? nullptr : current;
+    if (__builtin_expect(ThreadOperationsList::IsCurrent(current), 1)) return current;
+    return ThreadOperationsList::Renew(current);
   }
   if (current != nullptr) return nullptr;
   return ThreadOperationsList::Create();
@@ -80,6 +88,7 @@ ThreadOperations* ThreadOperations::Current() {
 uint64_t ThreadOperations::InnermostOfThisThread() {
   const ThreadOperations* current = t_operations;
   if (reinterpret_cast<uintptr_t>(current) <= kNone) return 0;
+  if (!ThreadOperationsList::IsCurrent(current)) return 0;
   for (uint32_t i = current->depth_; i > 0; --i) {
     if (current->stack_[i - 1].recorded) return current->stack_[i - 1].id;
   }
@@ -87,7 +96,7 @@ uint64_t ThreadOperations::InnermostOfThisThread() {
 }
 
 void ThreadOperations::CountWithoutRoom() {
-  if (ThreadOperationsList::closed_.load(std::memory_order_relaxed)) return;
+  if (ThreadOperationsList::closed()) return;
   ThreadOperationsList::lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -301,7 +310,7 @@ bool ThreadOperationsList::Reserve(size_t bytes) {
 }
 
 ThreadOperations* ThreadOperationsList::Create() {
-  if (closed_.load(std::memory_order_relaxed)) return nullptr;
+  if (closed()) return nullptr;
   pthread_once(&g_key_once, [] { g_key_made = pthread_key_create(&g_key, &ThreadEnds) == 0; });
   size_t used = std::min(memory_.load(std::memory_order_relaxed), memory_limit_);
   size_t left = memory_limit_ - used;
@@ -369,12 +378,69 @@ bool ThreadOperationsList::Unlink(ThreadOperations* previous, ThreadOperations* 
 // Runs on the thread that ends, among its other destructors: one that still pushes ranges after it
 // gets a new state.
 void ThreadOperationsList::ThreadEnds(void* thread) {
-  auto* operations = static_cast<ThreadOperations*>(thread);
   t_operations = nullptr;
-  operations->ended_ns_ = HostTimeNs();
-  operations->ended_.store(true, std::memory_order_release);
+  GiveUp(static_cast<ThreadOperations*>(thread));
 }
 
+ThreadOperations* ThreadOperationsList::Renew(ThreadOperations* old) {
+  if (closed()) return nullptr;
+  t_operations = nullptr;
+  GiveUp(old);
+  return Create();
+}
+
+// The calling thread's own: the reader frees it, or we do when no reader knows it any more.
+void ThreadOperationsList::GiveUp(ThreadOperations* thread) {
+  pthread_mutex_lock(&g_retired_lock);
+  const bool is_retired = thread->is_retired_;
+  if (is_retired) {
+    ThreadOperations** link = &g_retired;
+    while (*link != thread) link = &(*link)->next_;
+    *link = thread->next_;
+  } else {
+    thread->ended_ns_ = HostTimeNs();
+    thread->ended_.store(true, std::memory_order_release);
+  }
+  pthread_mutex_unlock(&g_retired_lock);
+  if (is_retired) Destroy(thread);
+}
+
+void ThreadOperationsList::Reopen() {
+  if (!closed()) return;
+  pthread_mutex_lock(&g_retired_lock);
+  ThreadOperations* thread = head_.exchange(nullptr, std::memory_order_acq_rel);
+  while (thread != nullptr) {
+    ThreadOperations* next = thread->next_;
+    if (thread->ended()) {
+      Destroy(thread);
+    } else {
+      thread->is_retired_ = true;
+      thread->next_ = g_retired;
+      g_retired = thread;
+    }
+    thread = next;
+  }
+  pthread_mutex_unlock(&g_retired_lock);
+  for (std::atomic<uint64_t>* lost : {&lost_, &lost_stacks_, &lost_counters_, &lost_details_}) {
+    lost->store(0, std::memory_order_relaxed);
+  }
+  pthread_mutex_lock(&g_overflow_lock);
+  g_overflowed_count = 0;
+  pthread_mutex_unlock(&g_overflow_lock);
+  if (++last_era_ == 0) last_era_ = 2;
+  era_.store(last_era_, std::memory_order_release);
+}
+
+void ThreadOperationsList::ReleaseAll() {
+  if (g_key_made) pthread_key_delete(g_key);
+  for (ThreadOperations* thread : {head_.exchange(nullptr), std::exchange(g_retired, nullptr)}) {
+    while (thread != nullptr) {
+      ThreadOperations* next = thread->next_;
+      Destroy(thread);
+      thread = next;
+    }
+  }
+}
 void ThreadOperationsList::SetLaunchCorrelation(const LaunchCorrelation* correlation) {
   // Before the epoch changes: a thread that has seen the new one sets its own.
   for (ThreadOperations* thread = head_.load(std::memory_order_acquire); thread != nullptr;
@@ -384,26 +450,32 @@ void ThreadOperationsList::SetLaunchCorrelation(const LaunchCorrelation* correla
   correlation_.store(correlation, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_acq_rel);
   // The others do it at their next range.
-  if (reinterpret_cast<uintptr_t>(t_operations) > kNone) t_operations->CorrelateOpenRanges();
+  if (reinterpret_cast<uintptr_t>(t_operations) > kNone && IsCurrent(t_operations)) {
+    t_operations->CorrelateOpenRanges();
+  }
 }
 
-void ThreadOperationsList::Close() { closed_.store(true, std::memory_order_relaxed); }
+void ThreadOperationsList::Close() { era_.store(0, std::memory_order_relaxed); }
 
 void ThreadOperationsList::AfterForkInChild(bool keep) {
   g_overflow_lock = PTHREAD_MUTEX_INITIALIZER;
+  g_retired_lock = PTHREAD_MUTEX_INITIALIZER;
   ThreadOperations* current = t_operations;
   if (reinterpret_cast<uintptr_t>(current) <= kNone) current = nullptr;
-  ThreadOperations* thread = head_.load(std::memory_order_relaxed);
-  while (thread != nullptr) {
-    ThreadOperations* next = thread->next_;
-    if (thread != current) Destroy(thread);
-    thread = next;
+  ThreadOperations* head = head_.load(std::memory_order_relaxed);
+  const bool is_retired = current != nullptr && current->is_retired_;
+  for (ThreadOperations* thread : {head, std::exchange(g_retired, is_retired ? current : nullptr)}) {
+    while (thread != nullptr) {
+      ThreadOperations* next = thread->next_;
+      if (thread != current) Destroy(thread);
+      thread = next;
+    }
   }
   if (current != nullptr) {
     current->next_ = nullptr;
     current->thread_id_ = gettid();
   }
-  head_.store(current, std::memory_order_relaxed);
+  head_.store(is_retired ? nullptr : current, std::memory_order_relaxed);
   if (!keep) Close();
 }
 

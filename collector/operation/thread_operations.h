@@ -131,6 +131,8 @@ class ThreadOperations {
   std::atomic<bool> ended_{false};
   int64_t ended_ns_ = 0;
   ThreadOperations* next_ = nullptr;
+  const uint32_t era_;       // Of the list, when it was made.
+  bool is_retired_ = false;  // That is over: it is its thread's to free.
 };
 
 // All threads'. Static, since applications' threads come to it on their own.
@@ -187,6 +189,12 @@ class ThreadOperationsList {
 
   // No range is recorded any more, on any thread.
   static void Close();
+  // After Close, for a collector that comes later: ranges are recorded again, by threads that begin
+  // anew. What was open before is forgotten, since its end was not seen; so are the counts of what
+  // was lost. Not while another collector reads.
+  static void Reopen();
+  // Gives everything back; after Close, when no thread can be here nor come here any more.
+  static void ReleaseAll();
 
   // In the child of a fork: only the calling thread is there. `keep`: go on with it; else Close.
   static void AfterForkInChild(bool keep);
@@ -194,11 +202,17 @@ class ThreadOperationsList {
  private:
   friend class ThreadOperations;
 
+  static bool closed() { return era_.load(std::memory_order_relaxed) == 0; }
   // A process that is not collected from loses nothing.
   static void CountIn(std::atomic<uint64_t>* lost) {
-    if (!closed_.load(std::memory_order_relaxed)) lost->fetch_add(1, std::memory_order_relaxed);
+    if (!closed()) lost->fetch_add(1, std::memory_order_relaxed);
   }
   static ThreadOperations* Create();
+  static ThreadOperations* Renew(ThreadOperations* old);
+  static bool IsCurrent(const ThreadOperations* thread) {
+    return thread->era_ == era_.load(std::memory_order_relaxed);
+  }
+  static void GiveUp(ThreadOperations* thread);
   static bool Reserve(size_t bytes);
   static void Destroy(ThreadOperations* thread);
   static bool Unlink(ThreadOperations* previous, ThreadOperations* thread);
@@ -213,7 +227,9 @@ class ThreadOperationsList {
   static std::atomic<uint64_t> lost_details_;
   static std::atomic<uint64_t> next_serial_;
   static std::atomic<size_t> memory_;
-  static std::atomic<bool> closed_;
+  // Changes with each Reopen; 0 while closed.
+  static std::atomic<uint32_t> era_;
+  static uint32_t last_era_;
   static size_t memory_limit_;
   static void (*wake_)();
   static size_t stack_frames_;

@@ -22,6 +22,8 @@ CLI::App* AddCommand(CLI::App* app, const std::string& name, const std::string& 
 CLI::Option* AddFileOption(CLI::App* app, const std::string& names, std::string* file,
                            const std::string& description);
 
+// `tpctl attach` and `tpctl detach`.
+void AddAttachCommands(CLI::App* app, Action* action);
 // `tpctl start` and `tpctl stop`.
 void AddCaptureCommands(CLI::App* app, Action* action);
 void AddCompletionCommand(CLI::App* app, Action* action);

@@ -154,6 +154,7 @@ int Execute(std::vector<std::string> arguments, std::ostream& out, std::ostream&
   AddExportCommand(&app, &action);
   AddMergeCommand(&app, &action);
   AddProcessesCommand(&app, &action);
+  AddAttachCommands(&app, &action);
   AddCaptureCommands(&app, &action);
   AddDoctorCommand(&app, &action);
   AddDaemonCommand(&app, &action);

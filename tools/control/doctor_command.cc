@@ -1,6 +1,7 @@
 // `tpctl doctor`: what would stop capturing here, or does in a process, and the remedy.
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "analyzer/present/command.h"
@@ -12,6 +13,7 @@
 #include "tools/control/terminal_text.h"
 #include "tools/doctor/machine.h"
 #include "tools/doctor/process.h"
+#include "tools/inject/obstacles.h"
 
 namespace tp {
 namespace {
@@ -82,6 +84,17 @@ void ExamineDaemon(int64_t pid, const ExaminedProcess* process, Findings* findin
                        "sockets (containers, seccomp)"});
 }
 
+// Whether `tpctl attach` would begin; what it finds out only by doing it is not known here.
+void ExamineAttaching(int64_t pid, Findings* findings) {
+  const std::optional<Obstacle> obstacle = ObstacleToAttach(static_cast<pid_t>(pid));
+  if (!obstacle.has_value()) {
+    findings->push_back({Level::kFine, "attaching", "nothing is seen that would stand in the way",
+                         absl::StrCat("tpctl attach ", pid)});
+  } else {
+    findings->push_back({Level::kProblem, "attaching", obstacle->what, obstacle->remedy});
+  }
+}
+
 int Examine(int64_t pid, std::ostream& out, std::ostream& errors) {
   Findings findings;
   if (pid == 0) {
@@ -97,6 +110,7 @@ int Examine(int64_t pid, std::ostream& out, std::ostream& errors) {
   if (!process.ok()) return Fail(process.status(), errors);
   out << pid << " (" << EscapeForTerminal(ShortCommand(process->command)) << ")\n";
   findings = process->findings;
+  if (!process->has_collector) ExamineAttaching(pid, &findings);
   ExamineDaemon(pid, &*process, &findings);
   return Print(findings, out);
 }

@@ -78,6 +78,25 @@ bool Wait(int socket, short events, Clock::time_point end) {
   }
 }
 
+// As send; `descriptor` goes along, if it is none below 0.
+ssize_t SendWith(int socket, std::string_view bytes, int descriptor) {
+  iovec part = {const_cast<char*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(rights), &descriptor, sizeof(descriptor));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> SocketPath() {
@@ -158,14 +177,16 @@ absl::StatusOr<QueryClient> QueryClient::Connect(std::chrono::milliseconds deadl
   return client;
 }
 
-absl::Status QueryClient::Send(const query::Request& request) {
+absl::Status QueryClient::Send(const query::Request& request, int descriptor) {
   const Clock::time_point end = Clock::now() + deadline_;
   std::string message;
   AppendMessage(request, &message);
   for (size_t sent = 0; sent < message.size();) {
-    const ssize_t n = send(socket_, message.data() + sent, message.size() - sent, MSG_NOSIGNAL);
+    // With the first bytes that are taken.
+    const ssize_t n = SendWith(socket_, {message.data() + sent, message.size() - sent}, descriptor);
     if (n > 0) {
       sent += n;
+      descriptor = -1;
     } else if (errno == EAGAIN) {
       if (!Wait(socket_, POLLOUT, end)) return TooSlow(path_, deadline_);
     } else if (errno != EINTR) {
@@ -202,9 +223,9 @@ absl::StatusOr<std::optional<query::Response>> QueryClient::Receive(Time end) {
   }
 }
 
-absl::StatusOr<query::Response> QueryClient::Ask(const query::Request& request) {
+absl::StatusOr<query::Response> QueryClient::Ask(const query::Request& request, int descriptor) {
   const Clock::time_point end = Clock::now() + deadline_;
-  if (absl::Status sent = Send(request); !sent.ok()) return sent;
+  if (absl::Status sent = Send(request, descriptor); !sent.ok()) return sent;
   absl::StatusOr<std::optional<query::Response>> response = Receive(end);
   if (!response.ok()) return response.status();
   if (!response->has_value()) return TooSlow(path_, deadline_);
@@ -273,6 +294,23 @@ absl::Status QueryClient::EndRecording() {
   query::Request request;
   request.mutable_end_recording();
   return Send(request);
+}
+
+absl::StatusOr<query::Captures> QueryClient::Detach(const query::DetachRequest& detach) {
+  query::Request request;
+  *request.mutable_detach() = detach;
+  absl::StatusOr<query::Response> response = Ask(request);
+  if (!response.ok()) return response.status();
+  if (!response->has_captures()) return Garbage(path_);
+  return std::move(*response->mutable_captures());
+}
+
+absl::Status QueryClient::Adopt(int64_t pid, int socket) {
+  query::Request request;
+  request.mutable_adopt()->set_pid(pid);
+  absl::StatusOr<query::Response> response = Ask(request, socket);
+  if (!response.ok()) return response.status();
+  return response->has_adopted() ? absl::OkStatus() : Garbage(path_);
 }
 
 void QueryClient::Interrupt() { shutdown(socket_, SHUT_RDWR); }

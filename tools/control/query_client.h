@@ -33,12 +33,17 @@ class QueryClient {
   QueryClient& operator=(QueryClient&& other) noexcept;
   ~QueryClient();
 
-  absl::StatusOr<query::Response> Ask(const query::Request& request);
+  // `descriptor` goes with it, if it is none below 0.
+  absl::StatusOr<query::Response> Ask(const query::Request& request, int descriptor = -1);
   absl::StatusOr<query::Processes> AskProcesses();
   absl::StatusOr<query::Table> AskTable(const query::TableRequest& request);
   absl::StatusOr<query::Daemon> AskDaemon();
   // Begins or stops capturing, and says what came of it.
   absl::StatusOr<query::Captures> Capture(const query::CaptureRequest& request);
+  // Lets collectors leave their processes, and says what came of it.
+  absl::StatusOr<query::Captures> Detach(const query::DetachRequest& request);
+  // Gives the daemon the other end of a socket that `pid` has, whose collector is there.
+  absl::Status Adopt(int64_t pid, int socket);
   absl::Status Stop();
 
   // Begins a recording: its first part. From then on only the two below are of use.
@@ -56,7 +61,7 @@ class QueryClient {
   using Time = std::chrono::steady_clock::time_point;
 
   QueryClient(int socket, std::string path, std::chrono::milliseconds deadline);
-  absl::Status Send(const query::Request& request);
+  absl::Status Send(const query::Request& request, int descriptor = -1);
   // nullopt if the time is over before it is there.
   absl::StatusOr<std::optional<query::Response>> Receive(Time end);
 

@@ -317,7 +317,7 @@ void AddProcesses(const query::Table& table, const Rates& rates, const ColumnOpt
                      }});
   columns.push_back(
       {"PID", "pid", 1, false, [&rows](int i) { return absl::StrCat(rows[i].pid()); }});
-  columns.push_back({"State", "", 1, true, [&rows](int i) { return StateName(rows[i].state()); }});
+  columns.push_back({"State", "", 1, true, [&rows](int i) { return StateText(rows[i]); }});
   if (options.with_rates) {
     columns.push_back({"Events/s", kRateKey, 2, false, [&rows, &rates](int i) {
                          return CountText(RateOf(rates, RowKey(rows[i])));

@@ -99,7 +99,7 @@ void ExamineCollector(const std::map<std::string, std::string>& environment,
                        : "is not in the process",
          was_asked_for ? "see whether the file is there for the process, with an absolute path; "
                          "setuid programs take no LD_PRELOAD"
-                       : "start the program with `tpctl run`, or with LD_PRELOAD"});
+                       : "attach to it, or start the program with `tpctl run` or LD_PRELOAD"});
     return;
   }
   if (variable("TP_COLLECT") == "off") {
