@@ -142,10 +142,10 @@ TEST(CommandLine, AWrongValueIsToldWithTheRightOnes) {
 }
 
 TEST(CommandLine, AMisspeltCommandIsToldWithTheRightOnes) {
-  EXPECT_EQ(
-      Tpctl({"tabel"}).errors,
-      "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, attach, "
-      "detach, start, stop, doctor, daemon, completion; did you mean table? (see `tpctl --help`)\n");
+  EXPECT_EQ(Tpctl({"tabel"}).errors,
+            "tpctl: 'tabel' is no command; there are run, top, table, export, merge, ps, attach, "
+            "detach, start, stop, doctor, daemon, completion; did you mean table? (see `tpctl "
+            "--help`)\n");
   EXPECT_EQ(Tpctl({"daemon", "restart"}).errors,
             "tpctl: 'restart' is no command; there are start, stop, status; did you mean start? "
             "(see `tpctl daemon --help`)\n");
