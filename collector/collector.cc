@@ -727,8 +727,7 @@ StatusFields Collector::Status() const {
   fields.recording_start_ns = recording_start_ns_;
   fields.notes = options_.notes;
   if (nvtx_modules_.taken() > 0) {
-    fields.notes.push_back("another tool has the NVTX of " +
-                           std::to_string(nvtx_modules_.taken()) +
+    fields.notes.push_back("another tool has the NVTX of " + std::to_string(nvtx_modules_.taken()) +
                            " libraries: their ranges are not seen");
   }
   if (capture_ != nullptr) {

@@ -142,18 +142,17 @@ bool MakeCollector(bool unannounced, std::optional<AttachOrder> attach) {
     settings.notes.push_back("TP_STACKS needs glibc 2.35 or later: there are no stacks");
   }
   const bool is_attached = attach.has_value();
-  auto* collector =
-      new Collector({.memory_bytes = settings.memory_bytes,
-                     .library = g_path,
-                     .loaded_ns = is_attached ? HostTimeNs() : g_loaded_ns,
-                     .activities = settings.activities,
-                     .with_stacks = ReadStackFrames() > 0,
-                     .dormant = !is_attached && settings.mode == Mode::kDormant,
-                     .unannounced = unannounced,
-                     .attach = std::move(attach),
-                     .priority = settings.priority,
-                     .notes = std::move(settings.notes),
-                     .left = &Left});
+  auto* collector = new Collector({.memory_bytes = settings.memory_bytes,
+                                   .library = g_path,
+                                   .loaded_ns = is_attached ? HostTimeNs() : g_loaded_ns,
+                                   .activities = settings.activities,
+                                   .with_stacks = ReadStackFrames() > 0,
+                                   .dormant = !is_attached && settings.mode == Mode::kDormant,
+                                   .unannounced = unannounced,
+                                   .attach = std::move(attach),
+                                   .priority = settings.priority,
+                                   .notes = std::move(settings.notes),
+                                   .left = &Left});
   g_collector_pid = getpid();
   g_collector.store(collector, std::memory_order_release);
   if (!collector->Start()) return false;
@@ -215,7 +214,8 @@ bool BeginToListen() {
 __attribute__((constructor)) void Loaded() {
   g_loaded_ns = HostTimeNs();
   FindOwnPath();
-  // Brought in by whoever attaches, while the program runs: all else waits for the call that follows.
+  // Brought in by whoever attaches, while the program runs: all else waits for the call that
+  // follows.
   if (strncmp(g_path, kBroughtIn, sizeof(kBroughtIn) - 1) == 0) {
     PrepareLog();
     return;

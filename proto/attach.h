@@ -16,9 +16,9 @@ struct AttachArguments {
   // One end of a stream; whoever attaches has the other and gives it to the daemon. Becomes the
   // collector's. Negative: there is none, and the collector connects by the path.
   int32_t socket;
-  int64_t duration_ns;      // Capturing ends by itself after it, and we leave; 0: not.
-  char socket_path[108];    // Where the daemon listens: when the connection has ended.
-  char activities[256];     // As in TP_ACTIVITIES; empty: what that says in the process.
+  int64_t duration_ns;    // Capturing ends by itself after it, and we leave; 0: not.
+  char socket_path[108];  // Where the daemon listens: when the connection has ended.
+  char activities[256];   // As in TP_ACTIVITIES; empty: what that says in the process.
 };
 
 // extern "C" int TensorProfAttach(const AttachArguments*), to be called on a thread of its own that

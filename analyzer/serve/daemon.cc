@@ -91,10 +91,8 @@ Daemon::Daemon(ListeningSocket socket, const StoreLimits& limits, std::unique_pt
                      // After the answer has been written.
                      reactor_->After(absl::ZeroDuration(), [this] { Stop("a tool asked for it"); });
                    },
-               .adopt =
-                   [this](const Credentials& asker, FileDescriptor socket, pid_t pid) {
-                     return Adopt(asker, std::move(socket), pid);
-                   }} {}
+               .adopt = [this](const Credentials& asker, FileDescriptor socket,
+                               pid_t pid) { return Adopt(asker, std::move(socket), pid); }} {}
 
 Daemon::~Daemon() = default;
 

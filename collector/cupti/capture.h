@@ -57,8 +57,8 @@ class Capture {
   // back what is then needed no more.
   void LetGo();
   // To be called after End and the last Flush: leaves CUPTI as if it had never been used, by
-  // cuptiFinalize within the end of a CUDA call, which is how NVIDIA would have it. False if that is
-  // not to be had until `deadline_ns` (host clock), or not ours to do since another profiler is
+  // cuptiFinalize within the end of a CUDA call, which is how NVIDIA would have it. False if that
+  // is not to be had until `deadline_ns` (host clock), or not ours to do since another profiler is
   // loaded: then we have unsubscribed, and no more.
   bool Finalize(int64_t deadline_ns);
   // It was, and nothing has begun since.

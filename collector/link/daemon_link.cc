@@ -284,11 +284,11 @@ void DaemonLink::Handle(std::string_view message) {
         flush_request_ = VarintIn(content, 1);
         break;
       case kCapture:
-        capture_command_ = {.on = VarintIn(content, kCaptureOn) != 0,
-                            .token = VarintIn(content, kCaptureToken),
-                            .activities = BytesIn(content, kCaptureActivities),
-                            .duration_ns =
-                                static_cast<int64_t>(VarintIn(content, kCaptureDuration))};
+        capture_command_ = {
+            .on = VarintIn(content, kCaptureOn) != 0,
+            .token = VarintIn(content, kCaptureToken),
+            .activities = BytesIn(content, kCaptureActivities),
+            .duration_ns = static_cast<int64_t>(VarintIn(content, kCaptureDuration))};
         break;
       case kDetach:
         detach_request_ = true;

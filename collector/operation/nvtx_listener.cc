@@ -319,9 +319,8 @@ bool ListenToNvtx(NvtxGetExportTable get_export_table) {
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) {
     return false;
   }
-  return ForEachPlace(*callbacks, [](NvtxFunctionPointer* place, NvtxFunctionPointer ours) {
-    *place = ours;
-  });
+  return ForEachPlace(*callbacks,
+                      [](NvtxFunctionPointer* place, NvtxFunctionPointer ours) { *place = ours; });
 }
 
 bool PutNvtxFunctions(const NvtxExportTableCallbacks& callbacks, bool ours) {

@@ -119,8 +119,8 @@ std::vector<uintptr_t> FindTables(const Module& module, const OwnMemory& memory)
 class Hold {
  public:
   explicit Hold(const Module& module)
-      : handle_(dlopen(module.path.empty() ? nullptr : module.path.c_str(),
-                       RTLD_LAZY | RTLD_NOLOAD)) {}
+      : handle_(
+            dlopen(module.path.empty() ? nullptr : module.path.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {}
   ~Hold() {
     if (handle_ != nullptr) dlclose(handle_);
   }

@@ -1,6 +1,6 @@
-// Reaches the NVTX of modules that have asked for a tool already and found none: each module has its
-// own table of functions (NVTX is header-only), in its data, which begins in a way that is unlike
-// anything else. They are found there, whether symbols were stripped or not.
+// Reaches the NVTX of modules that have asked for a tool already and found none: each module has
+// its own table of functions (NVTX is header-only), in its data, which begins in a way that is
+// unlike anything else. They are found there, whether symbols were stripped or not.
 //
 // Reads the process's memory through /proc/self/mem, where what is unloaded meanwhile is an error
 // and no crash. One thread at a time; not in a hot path: a module's data is searched once.

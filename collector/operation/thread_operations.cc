@@ -464,7 +464,8 @@ void ThreadOperationsList::AfterForkInChild(bool keep) {
   if (reinterpret_cast<uintptr_t>(current) <= kNone) current = nullptr;
   ThreadOperations* head = head_.load(std::memory_order_relaxed);
   const bool is_retired = current != nullptr && current->is_retired_;
-  for (ThreadOperations* thread : {head, std::exchange(g_retired, is_retired ? current : nullptr)}) {
+  for (ThreadOperations* thread :
+       {head, std::exchange(g_retired, is_retired ? current : nullptr)}) {
     while (thread != nullptr) {
       ThreadOperations* next = thread->next_;
       if (thread != current) Destroy(thread);

@@ -1,5 +1,6 @@
-// Attaching to a program that was started without us, and leaving it: what it does and returns is as
-// if nobody had come, what was captured in between is counted exactly, and nothing of ours runs on.
+// Attaching to a program that was started without us, and leaving it: what it does and returns is
+// as if nobody had come, what was captured in between is counted exactly, and nothing of ours runs
+// on.
 
 #include <dirent.h>
 #include <gtest/gtest.h>

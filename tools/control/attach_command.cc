@@ -149,16 +149,17 @@ int Attach(const AttachOptions& options, std::ostream& out, std::ostream& errors
     const auto process = Connected(&*client, options.pid);
     if (!process.ok()) return Fail(process.status(), errors);
     if (process->has_value()) {
-      const std::string how = absl::StrFormat(
-          ": attached%s, one of its threads was stopped for %.1f ms",
-          injection->was_there ? " to the collector that was in it" : "",
-          static_cast<double>(injection->stopped.count()) / 1e6);
+      const std::string how =
+          absl::StrFormat(": attached%s, one of its threads was stopped for %.1f ms",
+                          injection->was_there ? " to the collector that was in it" : "",
+                          static_cast<double>(injection->stopped.count()) / 1e6);
       return Report(**process, how, options, out, errors);
     }
     if (std::chrono::steady_clock::now() >= end) {
       return Fail(absl::DeadlineExceededError(absl::StrCat(
-                      name, " has the collector, which has not told the daemon its state: see "
-                            "`tpctl ps`")),
+                      name,
+                      " has the collector, which has not told the daemon its state: see "
+                      "`tpctl ps`")),
                   errors);
     }
     std::this_thread::sleep_for(kBetweenLooks);

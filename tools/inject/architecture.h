@@ -80,11 +80,12 @@ Registers ForHandlerEnd(const Registers& registers, const Frame& frame, const Co
 bool IsAtHandlerEnd(const Registers& registers, const Frame& frame);
 
 // The code that is brought into the process, and the parameters beside it. The borrowed thread does
-// nothing but make another: `begin` is called with the parameters, and goes on as pthread_create. That
-// thread loads the library, looks its entry point up, calls it with
-// the arguments, closes what it need not keep and takes the code away.
+// nothing but make another: `begin` is called with the parameters, and goes on as pthread_create.
+// That thread loads the library, looks its entry point up, calls it with the arguments, closes what
+// it need not keep and takes the code away.
 struct BootstrapParameters {
-  uint64_t pthread_create, pthread_detach, pthread_self, dlopen, dlsym, dlerror, close, send, munmap;
+  uint64_t pthread_create, pthread_detach, pthread_self, dlopen, dlsym, dlerror, close, send,
+      munmap;
   uint64_t region, region_bytes;  // Of code and parameters.
   uint64_t entry;                 // The entry point, if the library is there already; else 0.
   uint64_t thread;

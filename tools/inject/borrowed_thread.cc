@@ -37,30 +37,31 @@ bool IsOneOf(long number, std::initializer_list<long> numbers) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
-// Calls that are made without a lock of the allocator's or the loader's, and that begin again, or go
-// on, exactly where they were when they are interrupted.
+// Calls that are made without a lock of the allocator's or the loader's, and that begin again, or
+// go on, exactly where they were when they are interrupted.
 bool IsExact(long number) {
-  return IsOneOf(number, {SYS_read,      SYS_readv,       SYS_write,          SYS_writev,
-                          SYS_recvfrom,  SYS_recvmsg,     SYS_sendto,         SYS_sendmsg,
-                          SYS_accept,    SYS_accept4,     SYS_wait4,          SYS_waitid,
-                          SYS_poll,      SYS_ppoll,       SYS_select,         SYS_pselect6,
-                          SYS_nanosleep, SYS_clock_nanosleep, SYS_pause,      SYS_rt_sigsuspend,
+  return IsOneOf(number, {SYS_read,      SYS_readv,           SYS_write,  SYS_writev,
+                          SYS_recvfrom,  SYS_recvmsg,         SYS_sendto, SYS_sendmsg,
+                          SYS_accept,    SYS_accept4,         SYS_wait4,  SYS_waitid,
+                          SYS_poll,      SYS_ppoll,           SYS_select, SYS_pselect6,
+                          SYS_nanosleep, SYS_clock_nanosleep, SYS_pause,  SYS_rt_sigsuspend,
                           SYS_flock,     SYS_restart_syscall});
 }
 // The kernel ends these with EINTR when they are interrupted, whoever does it: they are made again,
 // with their whole time limit.
 bool EndsWhenInterrupted(long number) {
-  return IsOneOf(number, {SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
-                          SYS_semtimedop, SYS_semop, SYS_msgrcv, SYS_msgsnd, SYS_io_getevents,
-                          SYS_recvfrom, SYS_recvmsg, SYS_accept, SYS_accept4, SYS_sendto,
-                          SYS_sendmsg});
+  return IsOneOf(number,
+                 {SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait,
+                  SYS_semtimedop, SYS_semop, SYS_msgrcv, SYS_msgsnd, SYS_io_getevents, SYS_recvfrom,
+                  SYS_recvmsg, SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg});
 }
 // Only before they have begun.
 bool IsGoodAtEntry(long number) {
-  return IsOneOf(number, {SYS_ioctl, SYS_sched_yield, SYS_getpid, SYS_gettid, SYS_clock_gettime,
-                          SYS_gettimeofday, SYS_time, SYS_futex, SYS_lseek, SYS_getcpu,
-                          SYS_kill, SYS_tgkill, SYS_getrusage, SYS_times, SYS_sync_file_range,
-                          SYS_fsync, SYS_fdatasync, SYS_pread64, SYS_pwrite64, SYS_connect});
+  return IsOneOf(
+      number, {SYS_ioctl,        SYS_sched_yield, SYS_getpid,    SYS_gettid,   SYS_clock_gettime,
+               SYS_gettimeofday, SYS_time,        SYS_futex,     SYS_lseek,    SYS_getcpu,
+               SYS_kill,         SYS_tgkill,      SYS_getrusage, SYS_times,    SYS_sync_file_range,
+               SYS_fsync,        SYS_fdatasync,   SYS_pread64,   SYS_pwrite64, SYS_connect});
 }
 
 bool IsGood(long number) { return RankOfCall(number) >= 0 && number >= 0; }
@@ -153,7 +154,8 @@ absl::Status BorrowedThread::Run(int how, Clock::time_point end) {
     const int number = WSTOPSIG(stop_status_);
     const bool is_signal = is_stopped_ && event == 0 && number != (SIGTRAP | 0x80);
     if (is_stopped_) {
-      if (ptrace(static_cast<__ptrace_request>(how), thread_, nullptr, is_signal ? number : 0) != 0) {
+      if (ptrace(static_cast<__ptrace_request>(how), thread_, nullptr, is_signal ? number : 0) !=
+          0) {
         return PtraceError(process_, "ptrace");
       }
       is_stopped_ = false;
@@ -242,8 +244,7 @@ absl::Status BorrowedThread::PrepareFrame(const Surroundings& surroundings) {
   // Handlers would run in the middle of what we do; the frame brings the mask back as well.
   const uint64_t all = ~uint64_t{0};
   Registers end = ForHandlerEnd(original_, frame_, places_);
-  if (!WriteRegisters(thread_, end) ||
-      ptrace(PTRACE_SETSIGMASK, thread_, sizeof(all), &all) != 0) {
+  if (!WriteRegisters(thread_, end) || ptrace(PTRACE_SETSIGMASK, thread_, sizeof(all), &all) != 0) {
     return PtraceError(process_, "writing registers");
   }
   has_frame_ = true;

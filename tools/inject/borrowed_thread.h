@@ -7,11 +7,12 @@
 //   thread->GiveBack();
 //
 // Where it is stopped: at the entry of a system call that is made while no lock of the C library's
-// allocator or loader is held, or within such a call, which then begins again or goes on where it was.
-// With Place::kAnywhere also in the middle of a program's own code, for threads that make none.
+// allocator or loader is held, or within such a call, which then begins again or goes on where it
+// was. With Place::kAnywhere also in the middle of a program's own code, for threads that make
+// none.
 //
-// Statuses: NotFound (it has ended), PermissionDenied, Unavailable (not at a good place just now: try
-// again, or another), DeadlineExceeded (what was called did not return and was given up).
+// Statuses: NotFound (it has ended), PermissionDenied, Unavailable (not at a good place just now:
+// try again, or another), DeadlineExceeded (what was called did not return and was given up).
 #ifndef TOOLS_INJECT_BORROWED_THREAD_H_
 #define TOOLS_INJECT_BORROWED_THREAD_H_
 
@@ -29,8 +30,8 @@
 
 namespace tp {
 
-// How good it is to interrupt a thread in this system call: 0 best, negative not at all. The kernel's
-// number; -1 for one that runs.
+// How good it is to interrupt a thread in this system call: 0 best, negative not at all. The
+// kernel's number; -1 for one that runs.
 int RankOfCall(long number);
 
 class BorrowedThread {
@@ -55,8 +56,8 @@ class BorrowedThread {
 
   // The result as the kernel gives it: -errno for an error.
   absl::StatusOr<long> SystemCall(long number, const std::vector<uint64_t>& arguments);
-  // Calls a function with one argument. After DeadlineExceeded the call was given up in the middle of
-  // it, where it waited.
+  // Calls a function with one argument. After DeadlineExceeded the call was given up in the middle
+  // of it, where it waited.
   absl::Status Call(uint64_t function, uint64_t argument, std::chrono::milliseconds patience);
   // Whether the call, or what there was of it, has made a thread.
   bool has_made_thread() const { return has_made_thread_; }

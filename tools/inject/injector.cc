@@ -94,7 +94,8 @@ absl::StatusOr<Target> Examine(pid_t pid) {
                            "dlerror", "close", "send", "munmap"}) {
     if (target.functions.count(name) == 0) {
       return absl::FailedPreconditionError(
-          absl::StrCat("has no ", name, " in its C library (is it glibc, and linked dynamically?): "
+          absl::StrCat("has no ", name,
+                       " in its C library (is it glibc, and linked dynamically?): "
                        "start it with `tpctl run`"));
     }
   }
@@ -139,9 +140,9 @@ absl::Status CheckFilters(pid_t pid, pid_t thread) {
           "might end it: run tpctl as root on the host (CAP_SYS_ADMIN)");
     }
     if (const char* call = DeadlyCall(*filters); call != nullptr) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("has a filter of system calls (seccomp) that ends it at ", call,
-                       ", which the collector needs: allow that, or attach before the filter comes"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "has a filter of system calls (seccomp) that ends it at ", call,
+          ", which the collector needs: allow that, or attach before the filter comes"));
     }
   }
   return absl::OkStatus();
@@ -198,8 +199,9 @@ class Attempt {
     const absl::StatusOr<long> result = thread_->SystemCall(number, arguments);
     if (!result.ok()) return result.status();
     if (*result < 0 && *result > -4096) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "does not get what the collector needs: ", name, ": ", strerror(static_cast<int>(-*result))));
+      return absl::FailedPreconditionError(
+          absl::StrCat("does not get what the collector needs: ", name, ": ",
+                       strerror(static_cast<int>(-*result))));
     }
     return static_cast<uint64_t>(*result);
   }
@@ -213,13 +215,13 @@ class Attempt {
     if (!file.ok()) return file.status();
     library_ = static_cast<int>(*file);
     Step("library");
-    const absl::StatusOr<uint64_t> paired = Call(
-        "socketpair", SYS_socketpair, {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, scratch});
+    const absl::StatusOr<uint64_t> paired =
+        Call("socketpair", SYS_socketpair,
+             {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, scratch});
     if (!paired.ok()) return paired.status();
     if (!memory.Read(scratch, sockets_, sizeof(sockets_))) return Unreadable();
     const Descriptor process(PidDescriptor(target_.pid));
-    Descriptor socket(
-        static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), sockets_[1], 0)));
+    Descriptor socket(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), sockets_[1], 0)));
     if (socket.get() < 0) {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot give us its end of a connection (pidfd_getfd, Linux 5.6 or later): ",
@@ -253,8 +255,7 @@ class Attempt {
     static_assert(sizeof(parameters) <= kPageBytes);
     if (!memory.Write(place, &parameters, sizeof(parameters))) return Unreadable();
     Step("prepared");
-    const absl::Status called =
-        thread_->Call(region_ + bootstrap.begin, place, kPatienceForThread);
+    const absl::Status called = thread_->Call(region_ + bootstrap.begin, place, kPatienceForThread);
     Step("called");
     if (!called.ok() && !absl::IsDeadlineExceeded(called)) return called;
     // Once it is there, all that was made is the new thread's.
@@ -342,8 +343,9 @@ absl::Status WaitForGreeting(int socket) {
 
 absl::StatusOr<Injection> Inject(pid_t pid, const std::string& library, AttachArguments arguments) {
   if (const std::optional<Obstacle> obstacle = ObstacleToAttach(pid); obstacle.has_value()) {
-    const std::string text =
-        obstacle->remedy.empty() ? obstacle->what : absl::StrCat(obstacle->what, ": ", obstacle->remedy);
+    const std::string text = obstacle->remedy.empty()
+                                 ? obstacle->what
+                                 : absl::StrCat(obstacle->what, ": ", obstacle->remedy);
     return obstacle->is_permission ? absl::Status(absl::PermissionDeniedError(text))
                                    : absl::Status(absl::FailedPreconditionError(text));
   }
@@ -358,19 +360,19 @@ absl::StatusOr<Injection> Inject(pid_t pid, const std::string& library, AttachAr
   const Clock::time_point end = Clock::now() + kPatience;
   absl::Status last = absl::UnavailableError("has no thread that can be borrowed");
   for (int round = 0; Clock::now() < end; ++round) {
-    const auto place =
-        round == 0 ? BorrowedThread::Place::kCall : BorrowedThread::Place::kAnywhere;
+    const auto place = round == 0 ? BorrowedThread::Place::kCall : BorrowedThread::Place::kAnywhere;
     for (const pid_t thread : Threads(pid)) {
       if (Clock::now() >= end) break;
-      absl::StatusOr<BorrowedThread> borrowed = BorrowedThread::Stop(
-          pid, thread, target->surroundings, place, kPatienceForCall);
+      absl::StatusOr<BorrowedThread> borrowed =
+          BorrowedThread::Stop(pid, thread, target->surroundings, place, kPatienceForCall);
       if (!borrowed.ok()) {
         last = borrowed.status();
         if (absl::IsPermissionDenied(last)) {
           const Obstacle obstacle = WhyNotPermitted(pid);
           return absl::PermissionDeniedError(absl::StrCat(obstacle.what, ": ", obstacle.remedy));
         }
-        if (absl::IsNotFound(last) && thread == pid) return absl::NotFoundError("has ended meanwhile");
+        if (absl::IsNotFound(last) && thread == pid)
+          return absl::NotFoundError("has ended meanwhile");
         continue;
       }
       if (absl::Status filters = CheckFilters(pid, thread); !filters.ok()) return filters;
@@ -394,9 +396,9 @@ absl::StatusOr<Injection> Inject(pid_t pid, const std::string& library, AttachAr
     // Another moment, so that a loop is not met at the same place each time.
     absl::SleepFor(absl::Microseconds(500 + 137 * (round % 16)));
   }
-  return absl::UnavailableError(
-      absl::StrCat("cannot be attached to just now (", std::string(last.message()),
-                   "): try again, or start it with `tpctl run`"));
+  return absl::UnavailableError(absl::StrCat("cannot be attached to just now (",
+                                             std::string(last.message()),
+                                             "): try again, or start it with `tpctl run`"));
 }
 
 }  // namespace tp

@@ -1,5 +1,5 @@
-// Brings the collector into a process that runs, or tells the one that is in it already that somebody
-// attaches.
+// Brings the collector into a process that runs, or tells the one that is in it already that
+// somebody attaches.
 //
 // The library is loaded by a thread of its own, which one of the process's threads is made to make
 // (borrowed_thread.h): that thread is stopped for a moment, and no other is. The file comes through
@@ -25,8 +25,8 @@ struct Injection {
   std::chrono::nanoseconds stopped{};
 };
 
-// `library`: the path of the collector's file, here. Of `arguments` the socket is filled in. After an
-// error the process goes on as if nothing had been; the message is a sentence about it without a
+// `library`: the path of the collector's file, here. Of `arguments` the socket is filled in. After
+// an error the process goes on as if nothing had been; the message is a sentence about it without a
 // subject ("is being traced by ...: end ..."). At most some ten seconds.
 absl::StatusOr<Injection> Inject(pid_t pid, const std::string& library, AttachArguments arguments);
 

@@ -100,12 +100,14 @@ std::optional<Obstacle> ObstacleToAttach(pid_t pid) {
   const std::string folder = absl::StrCat("/proc/", pid);
   std::map<std::string, std::string> status = StatusOf(folder);
   if (status["Tgid"] != absl::StrCat(pid)) {
-    if (status["Tgid"].empty()) return Obstacle{false, "does not run: there is no such process", ""};
+    if (status["Tgid"].empty())
+      return Obstacle{false, "does not run: there is no such process", ""};
     return Obstacle{false, absl::StrCat("is a thread of process ", status["Tgid"]),
                     absl::StrCat("tpctl attach ", status["Tgid"])};
   }
   if (absl::StartsWith(status["State"], "Z") || absl::StartsWith(status["State"], "X")) {
-    return Obstacle{false, "has ended, and its parent has not asked for its end yet (a zombie)", ""};
+    return Obstacle{false, "has ended, and its parent has not asked for its end yet (a zombie)",
+                    ""};
   }
   if (status.count("VmSize") == 0) {
     return Obstacle{false, "is a thread of the kernel, not a program", ""};
@@ -141,7 +143,8 @@ std::optional<Obstacle> ObstacleToAttach(pid_t pid) {
                     "start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off, or with `tpctl run`"};
   }
   struct stat links;
-  if (stat((folder + "/root/proc/self").c_str(), &links) != 0 && lstat((folder + "/root/proc/self").c_str(), &links) != 0) {
+  if (stat((folder + "/root/proc/self").c_str(), &links) != 0 &&
+      lstat((folder + "/root/proc/self").c_str(), &links) != 0) {
     return Obstacle{false, "has no /proc in its mount namespace, where the library is loaded from",
                     "start it with `tpctl run`, or mount /proc there"};
   }

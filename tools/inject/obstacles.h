@@ -1,5 +1,5 @@
-// What stands in the way of attaching to a process, by what the system tells of it, without touching
-// it: for `tpctl attach`, which refuses, and for `tpctl doctor`, which tells beforehand.
+// What stands in the way of attaching to a process, by what the system tells of it, without
+// touching it: for `tpctl attach`, which refuses, and for `tpctl doctor`, which tells beforehand.
 #ifndef TOOLS_INJECT_OBSTACLES_H_
 #define TOOLS_INJECT_OBSTACLES_H_
 

@@ -61,8 +61,7 @@ std::map<std::string, uint64_t> FunctionsAt(const RemoteMemory& memory, uint64_t
     for (const Elf64_Dyn& entry : entries) {
       if (entry.d_tag == DT_NULL) break;
       // The loader makes addresses of them, where it may write.
-      const uint64_t place =
-          entry.d_un.d_ptr < base ? base + entry.d_un.d_ptr : entry.d_un.d_ptr;
+      const uint64_t place = entry.d_un.d_ptr < base ? base + entry.d_un.d_ptr : entry.d_un.d_ptr;
       if (entry.d_tag == DT_SYMTAB) tables.symbols = place;
       if (entry.d_tag == DT_STRTAB) tables.names = place;
       if (entry.d_tag == DT_STRSZ) tables.name_bytes = entry.d_un.d_val;

@@ -1,5 +1,5 @@
-// The steps of bringing the collector into a process, for tests: TP_INJECT_DIE_AT names one at which
-// we end by SIGKILL, as anybody may end us at any moment.
+// The steps of bringing the collector into a process, for tests: TP_INJECT_DIE_AT names one at
+// which we end by SIGKILL, as anybody may end us at any moment.
 #ifndef TOOLS_INJECT_STEPS_H_
 #define TOOLS_INJECT_STEPS_H_
 
@@ -11,8 +11,8 @@
 namespace tp {
 
 // In their order.
-inline constexpr const char* kSteps[] = {"seized",  "stopped",  "framed",   "library", "sockets",
-                                         "written", "mapped",   "prepared", "called",  "made",
+inline constexpr const char* kSteps[] = {"seized",   "stopped",  "framed",   "library", "sockets",
+                                         "written",  "mapped",   "prepared", "called",  "made",
                                          "restored", "detached", "greeted"};
 
 inline void Step(std::string_view name) {

@@ -60,28 +60,60 @@ uint32_t Run(const FilterProgram& program, const seccomp_data& data) {
         break;
       case BPF_ALU:
         switch (BPF_OP(step.code)) {
-          case BPF_ADD: a += source; break;
-          case BPF_SUB: a -= source; break;
-          case BPF_MUL: a *= source; break;
-          case BPF_DIV: a = source == 0 ? 0 : a / source; break;
-          case BPF_OR: a |= source; break;
-          case BPF_AND: a &= source; break;
-          case BPF_XOR: a ^= source; break;
-          case BPF_LSH: a = source < 32 ? a << source : 0; break;
-          case BPF_RSH: a = source < 32 ? a >> source : 0; break;
-          case BPF_NEG: a = -a; break;
-          default: return SECCOMP_RET_KILL_PROCESS;
+          case BPF_ADD:
+            a += source;
+            break;
+          case BPF_SUB:
+            a -= source;
+            break;
+          case BPF_MUL:
+            a *= source;
+            break;
+          case BPF_DIV:
+            a = source == 0 ? 0 : a / source;
+            break;
+          case BPF_OR:
+            a |= source;
+            break;
+          case BPF_AND:
+            a &= source;
+            break;
+          case BPF_XOR:
+            a ^= source;
+            break;
+          case BPF_LSH:
+            a = source < 32 ? a << source : 0;
+            break;
+          case BPF_RSH:
+            a = source < 32 ? a >> source : 0;
+            break;
+          case BPF_NEG:
+            a = -a;
+            break;
+          default:
+            return SECCOMP_RET_KILL_PROCESS;
         }
         break;
       case BPF_JMP: {
         bool is_true = false;
         switch (BPF_OP(step.code)) {
-          case BPF_JA: at += k; continue;
-          case BPF_JEQ: is_true = a == source; break;
-          case BPF_JGT: is_true = a > source; break;
-          case BPF_JGE: is_true = a >= source; break;
-          case BPF_JSET: is_true = (a & source) != 0; break;
-          default: return SECCOMP_RET_KILL_PROCESS;
+          case BPF_JA:
+            at += k;
+            continue;
+          case BPF_JEQ:
+            is_true = a == source;
+            break;
+          case BPF_JGT:
+            is_true = a > source;
+            break;
+          case BPF_JGE:
+            is_true = a >= source;
+            break;
+          case BPF_JSET:
+            is_true = (a & source) != 0;
+            break;
+          default:
+            return SECCOMP_RET_KILL_PROCESS;
         }
         at += is_true ? step.jt : step.jf;
         break;
@@ -116,7 +148,8 @@ constexpr NeededCall kNeeded[] = {
     {SYS_close, "close", {}},
     {SYS_fstat, "fstat", {}},
     {SYS_newfstatat, "newfstatat", {}},
-    {SYS_clone, "clone",
+    {SYS_clone,
+     "clone",
      {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
       CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID}},
     {SYS_clone3, "clone3", {}},
@@ -149,8 +182,8 @@ constexpr NeededCall kNeeded[] = {
 std::optional<std::vector<FilterProgram>> ReadFilters(pid_t thread) {
   std::vector<FilterProgram> filters;
   for (size_t i = 0; i < kMostFilters; ++i) {
-    const long steps = ptrace(static_cast<__ptrace_request>(PTRACE_SECCOMP_GET_FILTER), thread, i,
-                              nullptr);
+    const long steps =
+        ptrace(static_cast<__ptrace_request>(PTRACE_SECCOMP_GET_FILTER), thread, i, nullptr);
     if (steps < 0) {
       if (errno == ENOENT) return filters;
       return std::nullopt;
