@@ -62,6 +62,7 @@ std::string Quoted(std::string_view text) {
 // One of the traces, after it was read once.
 struct Trace {
   std::string path;
+  std::string name;  // For people.
   std::optional<int64_t> rank;
   std::string label;  // "rank 3".
   std::optional<int64_t> base_ns;
@@ -76,11 +77,14 @@ struct Trace {
 
 class Merge {
  public:
-  Merge(const std::vector<std::string>& paths, const std::function<void(double part)>& progress,
-        OutputFile* out)
+  Merge(const std::vector<std::string>& paths, const std::vector<std::string>& names,
+        const std::function<void(double part)>& progress, OutputFile* out)
       : progress_(progress), out_(out) {
     traces_.resize(paths.size());
-    for (size_t i = 0; i < paths.size(); ++i) traces_[i].path = paths[i];
+    for (size_t i = 0; i < paths.size(); ++i) {
+      traces_[i].path = paths[i];
+      traces_[i].name = i < names.size() ? names[i] : paths[i];
+    }
   }
 
   absl::StatusOr<std::vector<std::string>> Run() {
@@ -133,15 +137,15 @@ class Merge {
     if (!elements.found_events()) {
       const std::string why =
           elements.damage().empty() ? "it has no \"traceEvents\"" : elements.damage();
-      return absl::InvalidArgumentError(absl::StrCat(trace->path, " is no trace: ", why));
+      return absl::InvalidArgumentError(absl::StrCat(trace->name, " is no trace: ", why));
     }
     if (!tell) return absl::OkStatus();
     if (!elements.damage().empty()) {
-      notes_.push_back(absl::StrCat(trace->path, ": ", elements.damage()));
+      notes_.push_back(absl::StrCat(trace->name, ": ", elements.damage()));
     }
     if (const uint64_t left_out = unreadable + elements.too_long() + elements.without_end();
         left_out > 0) {
-      notes_.push_back(absl::StrCat(trace->path, ": ", left_out,
+      notes_.push_back(absl::StrCat(trace->name, ": ", left_out,
                                     " elements could not be read, or are too long: left out"));
     }
     return absl::OkStatus();
@@ -159,7 +163,7 @@ class Merge {
         [&](const TraceMembers& event) {
           if (!trace->numbers.See(event)) {
             return absl::InvalidArgumentError(
-                absl::StrCat(trace->path, " has more processes than can be told apart"));
+                absl::StrCat(trace->name, " has more processes than can be told apart"));
           }
           if (event.Value("ph") == "\"X\"") {
             SeeProcess(event, trace);
@@ -262,7 +266,7 @@ class Merge {
                    trace.first_ns + trace.shift_ns <= other.last_ns + other.shift_ns;
           });
       if (traces_.size() < 2 || meets_another || trace.first_ns > trace.last_ns) continue;
-      notes_.push_back(absl::StrCat(trace.path,
+      notes_.push_back(absl::StrCat(trace.name,
                                     " has no moment in common with the others: is it of another "
                                     "run, or are the clocks apart?"));
     }
@@ -285,7 +289,7 @@ class Merge {
     }
     std::string rank =
         absl::StrCat("{\"rank\": ", *trace->rank,
-                     ", \"file\": ", Quoted(trace->path.substr(trace->path.rfind('/') + 1)));
+                     ", \"file\": ", Quoted(trace->name.substr(trace->name.rfind('/') + 1)));
     absl::StrAppend(&rank, fields_, "}");
     ranks_.push_back(std::move(rank));
     fields_.clear();
@@ -375,7 +379,7 @@ class Merge {
     if (key == "deviceProperties") return KeepDevices(trace, text);
     if (text.size() > kLongestField || !IsJson(text)) {
       notes_.push_back(
-          absl::StrCat(trace.path, ": its \"", key, "\" is no JSON, or too long: left out"));
+          absl::StrCat(trace.name, ": its \"", key, "\" is no JSON, or too long: left out"));
       return;
     }
     if (key == "deviceKind") device_kinds_.insert(std::string(text));
@@ -434,8 +438,8 @@ class Merge {
 
 absl::StatusOr<std::vector<std::string>> MergeTraces(
     const std::vector<std::string>& paths, const std::function<void(double part)>& progress,
-    OutputFile* out) {
-  return Merge(paths, progress, out).Run();
+    OutputFile* out, const std::vector<std::string>& names) {
+  return Merge(paths, names, progress, out).Run();
 }
 
 }  // namespace tp

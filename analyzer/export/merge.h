@@ -28,10 +28,11 @@ namespace tp {
 
 // InvalidArgument names the file that is no trace. Gives what the user must know, a line each.
 // Stops early when `out` fails, which out->Finish() then tells. `progress` is told now and then
-// which part is done, up to 1; may be empty.
+// which part is done, up to 1; may be empty. `names`, of which there are as many as paths or none:
+// what the files are called to people, who may not know the paths.
 absl::StatusOr<std::vector<std::string>> MergeTraces(
     const std::vector<std::string>& paths, const std::function<void(double part)>& progress,
-    OutputFile* out);
+    OutputFile* out, const std::vector<std::string>& names = {});
 
 }  // namespace tp
 

@@ -26,6 +26,16 @@ void AddLosses(const std::vector<query::Process>& processes, query::Table* table
   }
 }
 
+// Calls tie device work to the operation that asked for it.
+bool CollectsNoCalls(const query::Process& process) {
+  const auto& collected = process.activities();
+  // An old collector does not say what it collects.
+  return !collected.empty() &&
+         std::none_of(collected.begin(), collected.end(), [](const std::string& activity) {
+           return activity == "runtime" || activity == "driver";
+         });
+}
+
 void AddNotes(const std::vector<query::Process>& processes, const std::vector<pid_t>& late,
               query::Table* table) {
   uint64_t unattributed = 0;
@@ -45,6 +55,11 @@ void AddNotes(const std::vector<query::Process>& processes, const std::vector<pi
     if (process.state() != query::CAPTURING && process.state() != query::GONE &&
         !process.reason().empty()) {
       table->add_notes(prefix + process.reason());
+    }
+    if (process.unattributed_count() > 0 && CollectsNoCalls(process)) {
+      table->add_notes(prefix +
+                       "without runtime and driver among what is collected (TP_ACTIVITIES), no "
+                       "device work has an operation");
     }
     for (const std::string& note : process.notes()) table->add_notes(prefix + note);
   }

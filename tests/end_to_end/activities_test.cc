@@ -82,6 +82,17 @@ TEST_F(Activities, ByDefaultKernelsTellHowTheyWereLaunchedAndChattyCallsAreLeftO
   EXPECT_EQ(domains.count("overhead"), 1u);
 }
 
+TEST_F(Activities, WithoutCallsItIsSaidWhyNoWorkHasAnOperation) {
+  for (const auto& [activities, is_said] :
+       {std::pair("kernels", true), {"kernels,runtime", false}, {"kernels,driver", false}}) {
+    const pid_t pid = Run(activities);
+    EXPECT_EQ(sandbox_.ProcessOf(pid)["unattributed_count"] > 0, is_said) << activities;
+    const std::string notes = Table(pid, "operations")["notes"].dump();
+    EXPECT_EQ(notes.find("(TP_ACTIVITIES), no device work has an operation") != notes.npos, is_said)
+        << notes;
+  }
+}
+
 TEST_F(Activities, AGraphsKernelsBelongToItsLaunchAndShowTheirCapture) {
   const pid_t pid = Run("+captures", {{"TP_PRIORITY", "us"}});
   std::map<std::string, Json> rows = Rows(pid, "operations");

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
+#include <climits>
 #include <fstream>
 #include <map>
 #include <string>
@@ -127,16 +129,21 @@ TEST_F(Control, ADormantProcessIsKnownAndNothingOfCuptiIsThere) {
 
 TEST_F(Control, AHundredTimesStartedAndStoppedCountsExactlyWhatWasCaptured) {
   Run("dormant");
-  constexpr long kTimes = 100, kSteps = 3;
+  constexpr long kTimes = 100, kSteps = 3, kTimesOfAPhase = 10;
   Tell("work 2");
   Tell("push epoch");
-  long resident_kb = 0;
+  // A busy machine makes a program touch a few more pages now and then; what is kept of each
+  // capture grows in every phase.
+  long resident_kb = 0, least_growth_kb = LONG_MAX;
   for (long i = 1; i <= kTimes; ++i) {
     Start();
     Tell("work " + std::to_string(kSteps));
     Stop();
     Tell("work 1");
-    if (i == kTimes / 2) resident_kb = ResidentKb(program_->pid());
+    if (i % kTimesOfAPhase != 0) continue;
+    const long now_kb = ResidentKb(program_->pid());
+    if (resident_kb != 0) least_growth_kb = std::min(least_growth_kb, now_kb - resident_kb);
+    resident_kb = now_kb;
   }
   EXPECT_EQ(Work(), Steps(kTimes * kSteps));
   const std::map<std::string, Json> rows = RowsByName(sandbox_.Table({}));
@@ -148,7 +155,7 @@ TEST_F(Control, AHundredTimesStartedAndStoppedCountsExactlyWhatWasCaptured) {
   EXPECT_EQ(rows.at("epoch")["self_device_time_total_ns"], 0);
   EXPECT_TRUE(Losses().empty()) << Losses();
   EXPECT_EQ(sandbox_.ProcessOf(program_->pid())["unattributed_count"], 0);
-  EXPECT_LE(ResidentKb(program_->pid()), resident_kb + 256) << "something is kept of each capture";
+  EXPECT_LE(least_growth_kb, 16) << "something is kept of each capture";
   Quit();
   EXPECT_EQ(Work(), Steps(kTimes * kSteps)) << "the end brings nothing more";
 }

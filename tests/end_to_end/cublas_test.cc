@@ -28,7 +28,7 @@ class Cublas : public testing::Test {
   }
   Environment With(const std::string& libraries) const {
     Environment environment = Untraced();
-    environment.emplace_back("LD_PRELOAD", libraries);
+    Preload(libraries, &environment);
     return environment;
   }
 

@@ -50,7 +50,7 @@ class PyTorch : public testing::Test {
 
   Environment Preloading(const std::string& libraries) const {
     Environment environment = environment_;
-    if (!libraries.empty()) environment.emplace_back("LD_PRELOAD", libraries);
+    if (!libraries.empty()) Preload(libraries, &environment);
     return environment;
   }
 

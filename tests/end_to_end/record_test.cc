@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -310,6 +311,9 @@ TEST_F(Record, IsReadByExportAndMerge) {
       {"merge", Path("step.tpcap"), Path("trace.json.gz"), "-o", Path("merged.json")});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(Counts(TableOf(Path("merged.json"), {"--view", "kernels"})), Steps(18));
+  std::ostringstream merged;
+  merged << std::ifstream(Path("merged.json")).rdbuf();
+  EXPECT_NE(merged.str().find("\"file\": \"step.tpcap\""), std::string::npos);
 }
 
 long ResidentKilobytes(pid_t pid) {

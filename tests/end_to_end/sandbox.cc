@@ -1,6 +1,7 @@
 #include "tests/end_to_end/sandbox.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,6 +28,24 @@ std::string ReadFile(const std::string& path) {
   content << file.rdbuf();
   return content.str();
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" void __asan_init();
+
+// The sanitizer that this test, and with it the collector and the simulated CUDA, was built with:
+// it has to be the first library of a program that nvcc compiled without it. Signals and leaks are
+// the program's own business.
+Environment Sanitizer() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&__asan_init), &info) == 0) return {};
+  return {{"LD_PRELOAD", info.dli_fname},
+          {"ASAN_OPTIONS",
+           "detect_leaks=0:quarantine_size_mb=1:handle_segv=0:handle_abort=0:handle_sigbus=0:"
+           "handle_sigfpe=0:allow_user_segv_handler=1:use_sigaltstack=0"}};
+}
+#else
+Environment Sanitizer() { return {}; }
+#endif
 
 int StatusOf(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -158,16 +177,28 @@ std::string Sandbox::Built(const std::string& path) {
 
 Environment Sandbox::Untraced() const {
   const char* libraries = getenv("TP_TEST_CUDA_LIBRARIES");
-  return {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-          {"HOME", folder_},
-          {"LC_ALL", "C.UTF-8"},
-          {"TP_SOCKET", socket()},
-          {"LD_LIBRARY_PATH", libraries != nullptr ? libraries : Built("tests/simcuda")}};
+  Environment environment = {
+      {"PATH", "/usr/local/bin:/usr/bin:/bin"},
+      {"HOME", folder_},
+      {"LC_ALL", "C.UTF-8"},
+      {"TP_SOCKET", socket()},
+      {"LD_LIBRARY_PATH", libraries != nullptr ? libraries : Built("tests/simcuda")}};
+  for (auto& variable : Sanitizer()) environment.push_back(std::move(variable));
+  return environment;
+}
+
+void Preload(const std::string& library, Environment* environment) {
+  for (auto& [name, value] : *environment) {
+    if (name != "LD_PRELOAD") continue;
+    value += ":" + library;
+    return;
+  }
+  environment->emplace_back("LD_PRELOAD", library);
 }
 
 Environment Sandbox::Traced() const {
   Environment environment = Untraced();
-  environment.emplace_back("LD_PRELOAD", Built("collector/libtpcollect.so"));
+  Preload(Built("collector/libtpcollect.so"), &environment);
   return environment;
 }
 

@@ -22,6 +22,9 @@ struct Result {
   std::string out, err;
 };
 
+// Adds to the environment's LD_PRELOAD.
+void Preload(const std::string& library, Environment* environment);
+
 // A running program with its outputs going to files. Killed and reaped at the latest when it goes
 // out of scope.
 class Program {

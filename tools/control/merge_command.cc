@@ -63,12 +63,7 @@ absl::StatusOr<std::vector<std::string>> AsTraces(const std::vector<std::string>
     if (!recording.ok()) return recording.status();
     for (const std::string& note : recording->notes)
       notes->push_back(absl::StrCat(path, ": ", note));
-    // Merged traces and notes about them name the file.
-    const std::filesystem::path place = std::filesystem::path(folder.path()) /
-                                        absl::StrCat(traces.size()) /
-                                        std::filesystem::path(path).filename().concat(".json.gz");
-    std::error_code error;
-    std::filesystem::create_directory(place.parent_path(), error);
+    const std::string place = absl::StrCat(folder.path(), "/", traces.size(), ".json.gz");
     absl::StatusOr<std::unique_ptr<OutputFile>> trace = OutputFile::Create(place, is_over);
     if (!trace.ok()) return trace.status();
     ChromeTraceOptions options;
@@ -91,7 +86,8 @@ int Merge(const MergeArguments& arguments, std::ostream& errors) {
         const absl::StatusOr<std::vector<std::string>> traces = AsTraces(
             arguments.inputs, [out] { return !out->ok(); }, folder, &notes_of_captures);
         if (!traces.ok()) return traces.status();
-        absl::StatusOr<std::vector<std::string>> merged = MergeTraces(*traces, progress, out);
+        absl::StatusOr<std::vector<std::string>> merged =
+            MergeTraces(*traces, progress, out, arguments.inputs);
         if (merged.ok()) notes = *std::move(merged);
         return merged.status();
       });
