@@ -17,12 +17,18 @@
 namespace tp {
 namespace {
 
+// Its log once it serves; its socket listens before.
+std::string LogOf(const DaemonProcess& daemon) {
+  EXPECT_EQ(QueryClient(daemon.socket_path()).Daemon().pid(), daemon.pid());
+  return daemon.Log();
+}
+
 constexpr const char* kGetMetrics = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 class MetricsDaemonTest : public testing::Test {
  protected:
   MetricsDaemonTest() : daemon_(folder_.path() + "/tpd.sock", {"--metrics", "127.0.0.1:0"}) {
-    const std::string log = daemon_.Log(), before = "http://127.0.0.1:";
+    const std::string log = LogOf(daemon_), before = "http://127.0.0.1:";
     const size_t place = log.find(before);
     EXPECT_NE(place, std::string::npos) << log;
     if (place != std::string::npos) port_ = std::stoi(log.substr(place + before.size()));
@@ -204,9 +210,9 @@ TEST(MetricsOption, ABadAddressIsToldInOneLine) {
 TEST(MetricsOption, AnAddressThatOthersReachIsWarnedOf) {
   const TemporaryFolder folder;
   const DaemonProcess open(folder.path() + "/open.sock", {"--metrics", "0.0.0.0:0"});
-  EXPECT_NE(open.Log().find("no loopback address"), std::string::npos) << open.Log();
+  EXPECT_NE(LogOf(open).find("no loopback address"), std::string::npos) << open.Log();
   const DaemonProcess local(folder.path() + "/local.sock", {"--metrics", "127.0.0.1:0"});
-  EXPECT_EQ(local.Log().find("no loopback address"), std::string::npos) << local.Log();
+  EXPECT_EQ(LogOf(local).find("no loopback address"), std::string::npos) << local.Log();
 }
 
 }  // namespace

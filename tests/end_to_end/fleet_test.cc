@@ -112,7 +112,8 @@ TEST_F(Fleet, PrometheusKnowsWhatTheTableSays) {
   EXPECT_EQ(Query("tensorprof_kernel_seconds_total" + of, seconds(time_ns)), seconds(time_ns));
 
   int64_t bytes = 0;
-  for (const Json& row : sandbox_.Table({"--view", "copies", "--pid", pid})["rows"]) {
+  const Json copies = sandbox_.Table({"--view", "copies", "--pid", pid});
+  for (const Json& row : copies["rows"]) {
     if (row["direction"] == "HtoD") bytes += row["bytes"].get<int64_t>();
   }
   EXPECT_EQ(Query("tensorprof_copy_bytes_total{direction=\"HtoD\",pid=\"" + pid + "\"}",
