@@ -635,17 +635,6 @@ void Collector::Leave() {
   SendRest(GoodbyeReason::kDetached);
 }
 
-bool Collector::ReleaseCupti() {
-  ProcessCupti& cupti = TheCupti();
-  if (cupti.capture == nullptr) return true;
-  if (!cupti.capture->finalized() || !cupti.buffers->GiveBackAll()) return false;
-  cupti.capture.reset();
-  cupti.buffers.reset();
-  cupti.client.reset();
-  delete &cupti;
-  return true;
-}
-
 // At the end: everything, also what is not complete.
 void Collector::SendRest(GoodbyeReason why) {
   std::string reason;

@@ -99,10 +99,6 @@ class Collector {
   bool TakeOver(AttachOrder order);
   bool has_ended() const { return phase_ == Phase::kFinished; }
 
-  // Ends what is left of CUPTI for us, when there is no collector and no thread can be in CUPTI on
-  // our behalf. False if CUPTI may still come to us.
-  static bool ReleaseCupti();
-
   // In the child of a fork, where the thread does not exist.
   void AbandonAfterFork();
 

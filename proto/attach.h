@@ -28,9 +28,6 @@ struct AttachArguments {
 using AttachFunction = int (*)(const AttachArguments*);
 inline constexpr char kAttachFunction[] = "TensorProfAttach";
 inline constexpr char kAttachRefusal[] = "TPE1";
-// extern "C" int TensorProfRelease(): gives all memory back, before the library is unloaded. Only
-// after a goodbye, and when no thread can be in its code nor come to it. Not 0: it must stay.
-inline constexpr char kReleaseFunction[] = "TensorProfRelease";
 
 }  // namespace tp
 

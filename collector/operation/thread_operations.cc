@@ -431,16 +431,6 @@ void ThreadOperationsList::Reopen() {
   era_.store(last_era_, std::memory_order_release);
 }
 
-void ThreadOperationsList::ReleaseAll() {
-  if (g_key_made) pthread_key_delete(g_key);
-  for (ThreadOperations* thread : {head_.exchange(nullptr), std::exchange(g_retired, nullptr)}) {
-    while (thread != nullptr) {
-      ThreadOperations* next = thread->next_;
-      Destroy(thread);
-      thread = next;
-    }
-  }
-}
 void ThreadOperationsList::SetLaunchCorrelation(const LaunchCorrelation* correlation) {
   // Before the epoch changes: a thread that has seen the new one sets its own.
   for (ThreadOperations* thread = head_.load(std::memory_order_acquire); thread != nullptr;

@@ -193,9 +193,6 @@ class ThreadOperationsList {
   // anew. What was open before is forgotten, since its end was not seen; so are the counts of what
   // was lost. Not while another collector reads.
   static void Reopen();
-  // Gives everything back; after Close, when no thread can be here nor come here any more.
-  static void ReleaseAll();
-
   // In the child of a fork: only the calling thread is there. `keep`: go on with it; else Close.
   static void AfterForkInChild(bool keep);
 

@@ -12,10 +12,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -52,6 +54,8 @@ struct Target {
   BorrowedThread::Surroundings surroundings;
   std::map<std::string, uint64_t> functions;  // The C library's.
   uint64_t entry = 0;                         // The collector's, if it is there.
+  // Of which a thread may be in the middle anywhere, and which making a thread would enter again.
+  bool has_own_allocator = false;
 };
 
 bool IsCLibrary(const std::string& file) {
@@ -65,10 +69,21 @@ bool IsCollector(const std::string& file) {
   return file == kAttachedLibrary || file == absl::StrCat("memfd:", kAttachedLibrary);
 }
 
+bool IsAllocator(const std::string& file) {
+  return absl::StrContains(file, "jemalloc") || absl::StrContains(file, "tcmalloc") ||
+         absl::StrContains(file, "mimalloc") || absl::StrContains(file, "libhoard");
+}
+
+std::string ProgramOf(pid_t pid) {
+  std::error_code error;
+  return std::filesystem::read_symlink(absl::StrCat("/proc/", pid, "/exe"), error).filename();
+}
+
 absl::StatusOr<Target> Examine(pid_t pid) {
   Target target{.pid = pid, .surroundings = {}, .functions = {}};
   const RemoteMemory memory(pid);
   target.surroundings.mappings = MappingsOf(pid);
+  const std::string program = ProgramOf(pid);
   for (const Mapping& mapping : target.surroundings.mappings) {
     const std::string file = FileOf(mapping);
     if (IsCollector(file) && mapping.offset == 0 && target.entry == 0) {
@@ -80,6 +95,10 @@ absl::StatusOr<Target> Examine(pid_t pid) {
       }
       target.entry = entry->second;
     }
+    const bool is_program = mapping.offset == 0 && file == program;
+    target.has_own_allocator |=
+        IsAllocator(file) ||
+        (is_program && FunctionsAt(memory, mapping.begin).count("malloc") != 0);
     if (!IsCLibrary(file)) continue;
     if (mapping.offset == 0) target.functions.merge(FunctionsAt(memory, mapping.begin));
     if (!mapping.is_executable) continue;
@@ -360,7 +379,8 @@ absl::StatusOr<Injection> Inject(pid_t pid, const std::string& library, AttachAr
   const Clock::time_point end = Clock::now() + kPatience;
   absl::Status last = absl::UnavailableError("has no thread that can be borrowed");
   for (int round = 0; Clock::now() < end; ++round) {
-    const auto place = round == 0 ? BorrowedThread::Place::kCall : BorrowedThread::Place::kAnywhere;
+    const auto place = round == 0 || target->has_own_allocator ? BorrowedThread::Place::kCall
+                                                               : BorrowedThread::Place::kAnywhere;
     for (const pid_t thread : Threads(pid)) {
       if (Clock::now() >= end) break;
       absl::StatusOr<BorrowedThread> borrowed =
