@@ -328,6 +328,7 @@ long ResidentKilobytes(pid_t pid) {
 TEST_F(Record, ThatHangsCostsABoundedAmountAndKnowsWhatItLacks) {
   Commanded program(&sandbox_, "commands", {{"TP_ACTIVITIES", "+latency"}});
   program.Tell("work 1");
+  sandbox_.Table({});  // All of that comes before the recording.
   Program recorder = Begin(Path("hung.tpcap"));
   recorder.Signal(SIGSTOP);
   const long before = ResidentKilobytes(sandbox_.daemon_pid());
