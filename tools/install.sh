@@ -53,7 +53,6 @@ put 644 collector/tpcollect.h include/tpcollect.h
 put 644 LICENSE share/doc/tensorprof/LICENSE
 put 644 README.md share/doc/tensorprof/README.md
 for page in docs/*.md; do put 644 "$page" "share/doc/tensorprof/docs/${page##*/}"; done
-for file in docs/fleet/*; do put 644 "$file" "share/doc/tensorprof/docs/fleet/${file##*/}"; done
 
 folder=$(mktemp -d /tmp/tp-install-XXXXXX)
 trap 'rm -rf "$folder"' EXIT

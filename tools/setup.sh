@@ -6,7 +6,7 @@
 tp_packages=(
   bazel-bootstrap binutils clang-format g++ git lld python3 pkg-config
   protobuf-compiler libprotobuf-dev libprotozero-dev libabsl-dev libspdlog-dev libfmt-dev
-  libcli11-dev nlohmann-json3-dev zlib1g-dev libzstd-dev libsqlite3-dev libncurses-dev libsystemd-dev libmicrohttpd-dev help2man
+  libcli11-dev nlohmann-json3-dev zlib1g-dev libzstd-dev libsqlite3-dev libncurses-dev libsystemd-dev help2man
   libgtest-dev libgmock-dev libbenchmark-dev tmux
 )
 

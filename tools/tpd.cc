@@ -26,7 +26,6 @@
 #include "analyzer/serve/daemon.h"
 #include "analyzer/serve/listening_socket.h"
 #include "analyzer/serve/session_store.h"
-#include "analyzer/serve/tcp_address.h"
 #include "proto/socket_path.h"
 #include "proto/version.h"
 #include "tools/standard_descriptors.h"
@@ -44,7 +43,6 @@ struct Arguments {
   std::string log_file;
   bool foreground = false;
   size_t megabytes = tp::StoreLimits::kDefaultMegabytes;
-  std::optional<tp::TcpAddress> metrics;
 };
 
 int Complain(std::string_view what, int exit_status) {
@@ -76,11 +74,6 @@ int Parse(int argc, char** argv, Arguments* arguments) {
          "--log-file", arguments->log_file,
          "where to log (default: in the background the socket's path with .log, else stderr)")
       ->type_name("FILE");
-  std::string metrics;
-  app.add_option("--metrics", metrics,
-                 "serve Prometheus at /metrics there, say 127.0.0.1:9400: without a password, so "
-                 "all who reach the address see all users' programs")
-      ->type_name("ADDRESS:PORT");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {
@@ -90,13 +83,6 @@ int Parse(int argc, char** argv, Arguments* arguments) {
   } catch (const CLI::ParseError& error) {
     return Complain(std::string(error.what()) + " (tpd --help lists the options)",
                     kExitBadArguments);
-  }
-  if (app.count("--metrics") > 0) {
-    absl::StatusOr<tp::TcpAddress> address = tp::TcpAddress::Parse(metrics);
-    if (!address.ok()) {
-      return Complain("--metrics: " + std::string(address.status().message()), kExitBadArguments);
-    }
-    arguments->metrics = *address;
   }
   return -1;
 }
@@ -160,19 +146,12 @@ void LeaveCaller() {
   if (nothing > STDERR_FILENO) close(nothing);
 }
 
-// `metrics`: where to serve them; none: nowhere.
-int Serve(tp::ListeningSocket socket, tp::FileDescriptor metrics, size_t megabytes) {
+int Serve(tp::ListeningSocket socket, size_t megabytes) {
   absl::StatusOr<std::unique_ptr<tp::Daemon>> daemon =
       tp::Daemon::Create(std::move(socket), tp::StoreLimits::FromMegabytes(megabytes));
   if (!daemon.ok()) {
     spdlog::error("{}", std::string(daemon.status().message()));
     return kExitFailed;
-  }
-  if (metrics.is_open()) {
-    if (absl::Status serves = (*daemon)->ServeMetrics(std::move(metrics)); !serves.ok()) {
-      spdlog::error("{}", std::string(serves.message()));
-      return kExitFailed;
-    }
   }
   (*daemon)->Run();
   return 0;
@@ -200,16 +179,6 @@ int Start(int argc, char** argv) {
                     absl::IsAlreadyExists(socket.status()) ? kExitRunsAlready : kExitFailed);
   }
 
-  tp::FileDescriptor metrics;
-  if (arguments.metrics.has_value()) {
-    absl::StatusOr<tp::FileDescriptor> listens = arguments.metrics->Listen();
-    if (!listens.ok()) {
-      socket->Close();
-      return Complain("--metrics: " + std::string(listens.status().message()), kExitFailed);
-    }
-    metrics = *std::move(listens);
-  }
-
   const std::string path = socket->path();
   std::string log_file = arguments.log_file;
   if (log_file.empty() && !arguments.foreground) {
@@ -221,9 +190,7 @@ int Start(int argc, char** argv) {
     socket->Close();
     return kExitFailed;
   }
-  if (arguments.foreground) {
-    return Serve(*std::move(socket), std::move(metrics), arguments.megabytes);
-  }
+  if (arguments.foreground) return Serve(*std::move(socket), arguments.megabytes);
 
   // The socket listens already: whoever connects from here on is answered by the child, which holds
   // the same socket and lock.
@@ -238,7 +205,7 @@ int Start(int argc, char** argv) {
     _exit(0);
   }
   LeaveCaller();
-  return Serve(*std::move(socket), std::move(metrics), arguments.megabytes);
+  return Serve(*std::move(socket), arguments.megabytes);
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyzer/serve/tcp_address.h"
 #include "proto/version.h"
 
 namespace tp {
@@ -138,25 +137,6 @@ void Daemon::KeepPlace() {
   if (!kept.ok() && !std::exchange(told_out_of_place_, true)) {
     spdlog::error("{} is not in its place: {}", socket_.path(), std::string(kept.message()));
   }
-}
-
-absl::Status Daemon::ServeMetrics(FileDescriptor socket) {
-  const absl::StatusOr<TcpAddress> address = TcpAddress::Of(socket.get());
-  if (!address.ok()) return address.status();
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Create(
-      std::move(socket),
-      {.path = "/metrics",
-       .content_type = Metrics::kContentType,
-       .make = [this] { return metrics_.Page(store_, Describe(), MonotonicNow()); }},
-      reactor_.get());
-  if (!server.ok()) return server.status();
-  metrics_server_ = *std::move(server);
-  spdlog::info("metrics are at http://{}/metrics", address->Text());
-  if (!address->is_loopback()) {
-    spdlog::warn("{} is no loopback address: whoever reaches it reads all users' programs' names",
-                 address->Text());
-  }
-  return absl::OkStatus();
 }
 
 void Daemon::Run() {

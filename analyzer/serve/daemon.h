@@ -22,9 +22,7 @@
 #include "analyzer/serve/collector_peer.h"
 #include "analyzer/serve/connection.h"
 #include "analyzer/serve/file_descriptor.h"
-#include "analyzer/serve/http_server.h"
 #include "analyzer/serve/listening_socket.h"
-#include "analyzer/serve/metrics.h"
 #include "analyzer/serve/query_peer.h"
 #include "analyzer/serve/reactor.h"
 #include "analyzer/serve/recorders.h"
@@ -47,9 +45,6 @@ class Daemon {
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
-
-  // Serves what Prometheus reads at /metrics on a TCP socket that listens already.
-  absl::Status ServeMetrics(FileDescriptor socket);
 
   void Run();
 
@@ -94,8 +89,6 @@ class Daemon {
   bool told_out_of_place_ = false;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Peer>> peers_;
   std::vector<std::unique_ptr<Peer>> ended_;  // Closed, and not let go yet.
-  Metrics metrics_;
-  std::unique_ptr<HttpServer> metrics_server_;
 };
 
 }  // namespace tp

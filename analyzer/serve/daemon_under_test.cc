@@ -85,12 +85,9 @@ Finished RunDaemonProgram(const std::vector<std::string>& arguments) {
   return finished;
 }
 
-DaemonProcess::DaemonProcess(std::string socket_path, const std::vector<std::string>& options)
-    : socket_path_(std::move(socket_path)) {
-  std::vector<std::string> arguments = {"--foreground", "--socket", socket_path_, "--log-file",
-                                        socket_path_ + ".log"};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  pid_ = StartProgram(arguments, "", "");
+DaemonProcess::DaemonProcess(std::string socket_path) : socket_path_(std::move(socket_path)) {
+  pid_ = StartProgram(
+      {"--foreground", "--socket", socket_path_, "--log-file", socket_path_ + ".log"}, "", "");
   for (int waited = 0; waited < kPatienceMs; waited += 5) {
     if (ConnectTo(socket_path_).is_open()) return;
     usleep(5000);

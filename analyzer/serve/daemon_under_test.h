@@ -44,7 +44,7 @@ Finished RunDaemonProgram(const std::vector<std::string>& arguments);
 // A daemon in the foreground, with its log in a file.
 class DaemonProcess {
  public:
-  explicit DaemonProcess(std::string socket_path, const std::vector<std::string>& options = {});
+  explicit DaemonProcess(std::string socket_path);
   ~DaemonProcess();
   DaemonProcess(const DaemonProcess&) = delete;
   DaemonProcess& operator=(const DaemonProcess&) = delete;

@@ -24,8 +24,6 @@ class FileDescriptor {
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
-  // The caller closes it.
-  int Release() { return std::exchange(fd_, -1); }
   void Close() {
     if (fd_ >= 0) close(fd_);
     fd_ = -1;

@@ -30,13 +30,7 @@ DeviceSums::DeviceSums(size_t group_limit, size_t interval_limit)
 
 void DeviceSums::Add(const DeviceActivity& activity) {
   const int64_t duration_ns = activity.end_ns - activity.start_ns;
-  if (duration_ns > 0) {
-    work.At({activity.name, activity.kind}).Add(duration_ns);
-    if (activity.kind == ActivityKind::kKernel) {
-      ++kernels;
-      kernel_ns += duration_ns;
-    }
-  }
+  if (duration_ns > 0) work.At({activity.name, activity.kind}).Add(duration_ns);
 
   if (IsCopyOrFill(activity)) {
     CopyGroup& group = copies.At(KeyOfCopy(activity));

@@ -42,9 +42,6 @@ struct DeviceSums {
   void Announce(const DeviceActivity& activity);
   size_t memory_bytes() const;
 
-  // Those that took time, whatever their names.
-  int64_t kernels = 0;
-  int64_t kernel_ns = 0;
   Groups<NameAndKind, Durations> work;
   Groups<CopyKey, CopyGroup> copies;
   Groups<StreamKey, StreamUse> streams;

@@ -13,10 +13,8 @@
 #define ANALYZER_SUMMARIZE_SUMMARY_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -60,22 +58,6 @@ struct SpanSummary {
   int64_t device_total_ns = 0;
   int64_t kernels = 0;  // Its own.
   int64_t nested_output_bytes = 0;
-};
-
-// All device work and launches, without names.
-struct WorkTotals {
-  struct Copies {
-    int64_t count = 0;
-    int64_t total_ns = 0;
-    uint64_t bytes = 0;
-  };
-  int64_t kernels = 0;
-  int64_t kernel_ns = 0;
-  std::map<std::string_view, Copies> copies;  // By direction: "HtoD", ...
-  Copies fills;
-  // Calls whose name says that they launch something; a runtime call makes a driver call.
-  int64_t runtime_launches = 0;
-  int64_t driver_launches = 0;
 };
 
 class Summary {
@@ -142,8 +124,6 @@ class Summary {
   int64_t unattributed_ns() const;
   // All device work.
   int64_t device_time_ns() const;
-  // Costs the number of kernels' and calls' names.
-  WorkTotals Totals() const;
   // The devices that the process has contexts on, as far as it is told, or work; what is known of
   // them.
   void AddDevices(query::Process* process) const;

@@ -99,44 +99,6 @@ TEST_F(SummaryTest, AnEmptyOneHasEmptyTables) {
   EXPECT_EQ(TotalRow(TableOf(summary, query::OPERATIONS)).count(), 0);
 }
 
-TEST_F(SummaryTest, TotalsAreThoseOfTheTables) {
-  SummaryLimits limits;
-  limits.groups = 4;
-  Summary summary(&strings_, limits);
-  // The last two have no call yet; names beyond the limit are kernels all the same.
-  for (const uint64_t correlation : {1, 2})
-    summary.AddActivity(MakeCall("cudaLaunchKernel", correlation));
-  summary.AddActivity(MakeCall("cuLaunchKernel", 1, kNoOperation, ActivityKind::kDriverCall));
-  summary.AddActivity(MakeCall("cudaLaunchHostFunc_v10000", 9));
-  for (const uint64_t number : {1, 2, 3, 4}) {
-    summary.AddActivity(MakeWork("k" + std::to_string(number), 1000, 1010, number));
-  }
-  DeviceActivity copy = MakeWork("Memcpy", 2000, 2007, 5);
-  copy.kind = ActivityKind::kCopy;
-  copy.copy_kind = 1;
-  copy.bytes = 64;
-  summary.AddActivity(copy);
-  DeviceActivity fill = MakeWork("Memset", 3000, 3003, 6);
-  fill.kind = ActivityKind::kFill;
-  fill.bytes = 16;
-  summary.AddActivity(fill);
-
-  const WorkTotals totals = summary.Totals();
-  EXPECT_EQ(totals.kernels, 4);
-  EXPECT_EQ(totals.kernel_ns, 40);
-  ASSERT_EQ(totals.copies.size(), 1u);
-  EXPECT_EQ(totals.copies.at("HtoD").count, 1);
-  EXPECT_EQ(totals.copies.at("HtoD").total_ns, 7);
-  EXPECT_EQ(totals.copies.at("HtoD").bytes, 64u);
-  EXPECT_EQ(totals.fills.count, 1);
-  EXPECT_EQ(totals.fills.total_ns, 3);
-  EXPECT_EQ(totals.fills.bytes, 16u);
-  EXPECT_EQ(totals.runtime_launches, 2);
-  EXPECT_EQ(totals.driver_launches, 1);
-  EXPECT_EQ(totals.kernel_ns + totals.copies.at("HtoD").total_ns + totals.fills.total_ns,
-            summary.device_time_ns());
-}
-
 TEST_F(SummaryTest, WaitsAndOverheadAreRowsAmongCallsAndNeverDeviceTime) {
   Summary summary(&strings_);
   DeviceActivity wait = MakeWork("stream synchronize", 100, 160, 9);
