@@ -4,7 +4,7 @@
 # After it: TP_HAVE_CUDA is 1 if the CUDA toolkit (headers and nvcc) is there, else 0.
 
 tp_packages=(
-  bazel-bootstrap binutils clang-format g++ git lld python3 pkg-config
+  bazel-bootstrap binutils clang-format dpkg-dev g++ git lld python3 pkg-config
   protobuf-compiler libprotobuf-dev libprotozero-dev libabsl-dev libspdlog-dev libfmt-dev
   libcli11-dev nlohmann-json3-dev zlib1g-dev libzstd-dev libsqlite3-dev libncurses-dev libsystemd-dev help2man
   libgtest-dev libgmock-dev libbenchmark-dev tmux
